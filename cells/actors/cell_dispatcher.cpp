@@ -86,7 +86,7 @@ void CellDispatcherActor::ask_first(Ask ask, Then then) {
 
 void CellDispatcherActor::begin() {
   ask_first<EpochStarted>(StartEpoch{options_.wall_clock()}, [this](const EpochStarted& started) {
-    const LeaseDesk desk = spawn_lease_desk(system());
+    const LeaseDesk desk = spawn_lease_desk(system(), options_.desks);
     monitor(desk);
     const CapacityDesk capacity = spawn_capacity_desk(system());
     monitor(capacity);
@@ -162,7 +162,8 @@ void CellDispatcherActor::start_service(const std::string& name, const ServiceEn
                                         Services& services) {
   ServiceClient client;
   if (entry.start_provider) {
-    client = spawn_service_client(system(), name, entry, options_.probe, options_.wall_clock);
+    client = spawn_service_client(system(), name, entry, options_.probe, options_.wall_clock,
+                                  options_.desks.permits_max);
     monitor(client);
   }
   services.emplace(name, Service{client, entry.settle, entry.protection, {}, entry.undoes});

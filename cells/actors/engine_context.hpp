@@ -16,6 +16,7 @@
 #include "cells/model/job_machine.hpp"
 #include "cells/model/lease_table.hpp"
 #include "cells/model/routing.hpp"
+#include "cells/model/service_guard.hpp"
 #include "cells/model/time.hpp"
 
 namespace cells {
@@ -71,6 +72,13 @@ struct StoreBatches {
   std::size_t due_jobs_max = 256;     ///< Advanced.
 };
 
+/// The most that the desks of one engine do at a time.
+struct DeskSizes {
+  std::size_t offered_slots_max = 64;      ///< By a cell to one desk, and not answered.
+  std::size_t leased_bytes_max = 8 << 20;  ///< Of the jobs in one answer, or one job.
+  std::size_t permits_max = ServiceGuard::permits_usual;  ///< Handed out at once, by one service.
+};
+
 struct EngineOptions {
   JobStore store;
   JobObserver observer;  ///< May be null.
@@ -83,6 +91,7 @@ struct EngineOptions {
   /// Of all windows together, roughly: each cell may also hold `window.jobs_min` jobs.
   std::size_t window_bytes_max = 16 << 20;
   StoreBatches batches;
+  DeskSizes desks;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
   milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.
   std::uint32_t instances_max = 100'000;  ///< Per template.

@@ -14,9 +14,6 @@
 namespace cells {
 namespace {
 
-/// The most slots of one lane that are offered and not answered.
-constexpr std::uint32_t offers_max = 64;
-
 /// How long borrowed slots stay after a desk had no request for them.
 constexpr std::chrono::seconds slots_linger{10};
 
@@ -182,7 +179,8 @@ LaneState JobDispatcherActor::lane_state(Lane& lane, const std::optional<std::st
 /// The customer whose job the desk would take; none if it waits for none of this lane.
 std::optional<std::string> JobDispatcherActor::candidate(Lane& lane) const {
   if (!can_take(lane)) return std::nullopt;
-  if (lane.reserved >= std::min<std::size_t>(lane.queue.size(), offers_max)) return std::nullopt;
+  const std::size_t most = context_->options.desks.offered_slots_max;
+  if (lane.reserved >= std::min(lane.queue.size(), most)) return std::nullopt;
   if (lane.wanted.contains(anybody)) return *lane.queue.next_customer();
   if (lane.reserved > 0) return std::nullopt;
   for (const auto& customer : lane.wanted) {

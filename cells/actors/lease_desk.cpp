@@ -14,14 +14,12 @@
 namespace cells {
 namespace {
 
-/// Of the jobs in one answer; the answer may exceed it by one job.
-constexpr std::size_t answer_bytes_max = 8 << 20;
-
 /// Owns the requests of workers outside, and knows which leases are out; each service's matching
 /// decides which cell is asked.
 class LeaseDeskActor : public LeaseDesk::base {
  public:
-  explicit LeaseDeskActor(caf::actor_config& config) : LeaseDesk::base(config) {}
+  LeaseDeskActor(caf::actor_config& config, const DeskSizes& sizes)
+      : LeaseDesk::base(config), sizes_(sizes) {}
 
   behavior_type make_behavior() override {
     return {
@@ -132,7 +130,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     count_asked(service, ask.count);
     request(cell, caf::infinite,
             GrantLeases{service, asked.worker, asked.customer, ask.count,
-                        answer_bytes_max - waiting.bytes})
+                        sizes_.leased_bytes_max - waiting.bytes})
         .then([this, service, ask,
                cell](const GrantAnswered& answer) { answered(service, ask, cell, answer); },
               [this, service, ask, cell](const caf::error&) { lost(service, ask, cell); });
@@ -164,7 +162,7 @@ class LeaseDeskActor : public LeaseDesk::base {
       got.leases.push_back(lease);
       bytes += approximate_bytes(*lease.job);
     }
-    if (bytes >= answer_bytes_max) matchings_[service].fill(ask.request);
+    if (bytes >= sizes_.leased_bytes_max) matchings_[service].fill(ask.request);
     matchings_[service].answered(ask, answer.leases.size(), answer.lane, answer.available);
     match(service);
     forget_cell(ask.cell);
@@ -208,8 +206,8 @@ class LeaseDeskActor : public LeaseDesk::base {
     std::erase_if(limited_,
                   [&](const auto& each) { return !message.services.contains(each.first); });
     for (const auto& [service, limits] : message.services) {
-      const auto [found, added] =
-          limited_.try_emplace(service, Limited{ServiceGuard{{limits, std::nullopt}}});
+      const auto [found, added] = limited_.try_emplace(
+          service, Limited{ServiceGuard{{limits, std::nullopt}, sizes_.permits_max}});
       if (added) {
         count_out(service, found->second.guard);
       } else {
@@ -359,7 +357,7 @@ class LeaseDeskActor : public LeaseDesk::base {
       if (message.service && *message.service != service) return true;
       if (message.services && !message.services->contains(service)) return true;
       if (message.customer && *message.customer != out.job->spec->customer) return true;
-      if (listed.leases.size() == message.limit || bytes >= answer_bytes_max) {
+      if (listed.leases.size() == message.limit || bytes >= sizes_.leased_bytes_max) {
         listed.more = true;
         return false;
       }
@@ -377,6 +375,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     return listed;
   }
 
+  const DeskSizes sizes_;
   std::map<std::string, LeaseMatching> matchings_;  ///< By service.
   std::map<std::uint64_t, Request> requests_;
   std::map<CellKey, LaneHolder> cells_;     ///< Those that a matching remembers.
@@ -388,8 +387,8 @@ class LeaseDeskActor : public LeaseDesk::base {
 
 }  // namespace
 
-LeaseDesk spawn_lease_desk(caf::actor_system& system) {
-  return system.spawn<LeaseDeskActor>();
+LeaseDesk spawn_lease_desk(caf::actor_system& system, const DeskSizes& sizes) {
+  return system.spawn<LeaseDeskActor>(sizes);
 }
 
 }  // namespace cells

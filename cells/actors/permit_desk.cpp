@@ -6,8 +6,11 @@
 namespace cells {
 
 PermitDesk::PermitDesk(Owner& owner, std::string service, const Protection& protection,
-                       std::function<Now()> clocks)
-    : owner_(owner), service_(std::move(service)), clocks_(std::move(clocks)), guard_(protection) {}
+                       std::size_t permits_max, std::function<Now()> clocks)
+    : owner_(owner),
+      service_(std::move(service)),
+      clocks_(std::move(clocks)),
+      guard_(protection, permits_max) {}
 
 void PermitDesk::clear() {
   cells_.clear();

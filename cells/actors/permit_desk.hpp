@@ -23,7 +23,7 @@ class PermitDesk {
   using Owner = ServiceClient::base;
 
   PermitDesk(Owner& owner, std::string service, const Protection& protection,
-             std::function<Now()> clocks);
+             std::size_t permits_max, std::function<Now()> clocks);
 
   /// The configuration has changed. These leases have a call in flight.
   void change(const Protection& protection, const std::vector<Lease>& calling);

@@ -14,9 +14,6 @@ using Outcome = ScheduleAnswered::Outcome;
 
 /// How soon a jump of the wall clock is noticed (promise P10).
 constexpr milliseconds longest_wait{1000};
-/// Submissions at the same time. The rest of what is due waits for its turn.
-constexpr std::size_t firings_max = 64;
-constexpr std::size_t page_size = 100;
 /// When the engine could not tell what became of a submission, or the store of a job.
 constexpr milliseconds pause_after_error{1000};
 
@@ -30,7 +27,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
       : ScheduleDesk::base(config), options_(std::move(options)) {}
 
   behavior_type make_behavior() override {
-    load({});
+    load({"", false, options_.page_size});
     return {
         [this](PutSchedule& order) { return put(order); },
         [this](DeleteSchedule& order) { return remove(order); },
@@ -88,7 +85,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   void page_loaded(const LoadSchedules& page, const SchedulesLoaded& loaded) {
     for (const auto& schedule : loaded.schedules) adopt(schedule);
     if (loaded.schedules.size() == page.limit) {
-      load({loaded.schedules.back().name, true, page_size});
+      load({loaded.schedules.back().name, true, options_.page_size});
     }
   }
 
@@ -307,7 +304,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   void take_due_steps() {
     if (!watched_since_ || stopped_) return;
     const Now at = now();
-    while (firings_ < firings_max) {
+    while (firings_ < options_.firings_max) {
       if (!due_.empty() && due_.begin()->first <= at.wall) {
         take_step(due_.begin()->second, at);
       } else if (!resting_.empty() && resting_.begin()->first <= at.steady) {

@@ -16,6 +16,8 @@ struct ScheduleDeskOptions {
   std::function<WallTime()> wall_clock;
   std::shared_ptr<const TimeZones> zones;
   std::shared_ptr<EngineProbe> probe = std::make_shared<EngineProbe>();
+  std::size_t firings_max = 64;  ///< Submissions at the same time; the others wait for their turn.
+  std::size_t page_size = 100;   ///< Schedules that are loaded at a time.
 };
 
 /// Begins with the stored schedules; none fires before the first ConfigureSchedules. The actor ends

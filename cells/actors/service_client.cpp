@@ -21,13 +21,14 @@ constexpr std::size_t aborted_max = 10'000;
 class ServiceClientActor : public ServiceClient::base {
  public:
   ServiceClientActor(caf::actor_config& config, std::string name, ServiceEntry entry,
-                     std::shared_ptr<EngineProbe> probe, std::function<WallTime()> wall_clock)
+                     std::shared_ptr<EngineProbe> probe, std::function<WallTime()> wall_clock,
+                     std::size_t permits_max)
       : ServiceClient::base(config),
         name_(std::move(name)),
         entry_(std::move(entry)),
         probe_(std::move(probe)),
         wall_clock_(std::move(wall_clock)),
-        permits_(*this, name_, entry_.protection, [this] { return now(); }) {
+        permits_(*this, name_, entry_.protection, permits_max, [this] { return now(); }) {
     set_down_handler([this](caf::down_msg& down) { provider_down(down.source); });
   }
 
@@ -216,9 +217,9 @@ class ServiceClientActor : public ServiceClient::base {
 
 ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
                                    std::shared_ptr<EngineProbe> probe,
-                                   std::function<WallTime()> wall_clock) {
+                                   std::function<WallTime()> wall_clock, std::size_t permits_max) {
   return system.spawn<ServiceClientActor>(std::move(name), std::move(entry), std::move(probe),
-                                          std::move(wall_clock));
+                                          std::move(wall_clock), permits_max);
 }
 
 }  // namespace cells

@@ -13,6 +13,7 @@ namespace cells {
 /// replaces one that dies, and answers that provider's calls with an error.
 ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
                                    std::shared_ptr<EngineProbe> probe,
-                                   std::function<WallTime()> wall_clock);
+                                   std::function<WallTime()> wall_clock,
+                                   std::size_t permits_max = DeskSizes{}.permits_max);
 
 }  // namespace cells

@@ -20,8 +20,7 @@ struct BatchOwner {
   auto operator<=>(const BatchOwner&) const = default;
 };
 
-/// The jobs of a batch that are in memory, and those that were. The disk hears of them now and
-/// then.
+/// The jobs of a batch that are or were in memory. Their counts reach the disk now and then.
 struct BatchInMemory {
   JobCounts counts;
   std::uint64_t stored = 0;  ///< Jobs that have not been removed.

@@ -3,14 +3,9 @@
 #include <algorithm>
 
 namespace cells {
-namespace {
 
-/// The most permits that are handed out at once.
-constexpr std::size_t permits_max = 1000;
-
-}  // namespace
-
-ServiceGuard::ServiceGuard(const Protection& protection) {
+ServiceGuard::ServiceGuard(const Protection& protection, std::size_t permits_max)
+    : permits_max_(permits_max) {
   change(protection);
 }
 
@@ -38,7 +33,7 @@ void ServiceGuard::change(const Protection& protection) {
 
 std::size_t ServiceGuard::available(SteadyTime now) const {
   if (paused_until(now)) return 0;
-  std::size_t permits = permits_max;
+  std::size_t permits = permits_max_;
   if (const auto max = protection_.limits.concurrency) {
     permits = std::min<std::size_t>(permits, *max - std::min<std::size_t>(*max, out_.size()));
   }

@@ -26,7 +26,10 @@ struct ProviderSign {
 /// open. A permit belongs to a lease. Pure. Not thread-safe.
 class ServiceGuard {
  public:
-  explicit ServiceGuard(const Protection& protection);
+  static constexpr std::size_t permits_usual = 1000;
+
+  /// At most `permits_max` permits are available at once.
+  explicit ServiceGuard(const Protection& protection, std::size_t permits_max = permits_usual);
 
   /// Permits that are out stay, unless nothing is protected any more. A rate that has not changed
   /// goes on.
@@ -63,6 +66,7 @@ class ServiceGuard {
   std::optional<SteadyTime> paused_until(SteadyTime now) const;
 
  private:
+  std::size_t permits_max_;
   Protection protection_;
   std::optional<RateLimit> rate_;
   std::optional<CircuitBreaker> circuit_;

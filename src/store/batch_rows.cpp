@@ -16,9 +16,6 @@ using cells::WallTime;
 
 namespace {
 
-/// Rows that stay in memory after a commit.
-constexpr std::size_t entries_kept_max = 256;
-
 constexpr std::int64_t open_mark = 1;
 constexpr std::int64_t cancelled_mark = 2;
 constexpr std::int64_t in_memory_mark = 4;
@@ -106,8 +103,9 @@ Batch read_batch(const Statement& row) {
   return batch;
 }
 
-BatchRows::BatchRows(Connection& connection)
-    : insert_(connection,
+BatchRows::BatchRows(Connection& connection, std::size_t kept_max)
+    : kept_max_(kept_max),
+      insert_(connection,
               "INSERT INTO batches VALUES (?1, ?2, ?3, ?4, NULL, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
               "NULL, 0)"),
       select_(connection, select_batches("WHERE id = ?1")),
@@ -215,7 +213,7 @@ void BatchRows::save() {
     update_.bind(at + 1, static_cast<std::int64_t>(batch.forgotten));
     update_.run();
   }
-  if (entries_.size() > entries_kept_max) entries_.clear();
+  if (entries_.size() > kept_max_) entries_.clear();
 }
 
 /// Valid until the next call.

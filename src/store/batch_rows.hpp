@@ -24,7 +24,8 @@ cells::Batch read_batch(const Statement& row);
 
 class BatchRows {
  public:
-  explicit BatchRows(Connection& connection);
+  /// At most `kept_max` rows stay in memory after a commit.
+  BatchRows(Connection& connection, std::size_t kept_max);
 
   /// False: the id is in use.
   bool open(cells::BatchId id, const cells::BatchOwner& owner, cells::WallTime now);
@@ -58,6 +59,7 @@ class BatchRows {
   Entry* touch(cells::BatchId id);
   void drop(cells::BatchId id);
 
+  const std::size_t kept_max_;
   Statement insert_;
   Statement select_;
   Statement update_;

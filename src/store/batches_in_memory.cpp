@@ -26,6 +26,7 @@ void BatchesInMemory::changed(const Job* before, const Job* after) {
   const auto [found, added] = entries_.try_emplace(id);
   Entry& entry = found->second;
   auto& [counts, stored, last_end] = entry.jobs;
+  const bool was_finished = counts.unfinished() == 0;
   if (before == nullptr) stored += 1;
   if (after == nullptr) {
     stored -= 1;
@@ -35,7 +36,8 @@ void BatchesInMemory::changed(const Job* before, const Job* after) {
     note_end(entry.jobs, *after);
   }
   entry.changes += 1;
-  const bool is_over = !entry.is_open && (stored == 0 || counts.unfinished() == 0);
+  const bool has_finished = !was_finished && counts.unfinished() == 0;
+  const bool is_over = !entry.is_open && (stored == 0 || has_finished);
   if (added || is_over || entry.changes >= changes_max_) make_due(id, entry);
 }
 

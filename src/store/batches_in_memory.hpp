@@ -19,7 +19,7 @@ class BatchesInMemory {
  public:
   using Noted = std::pair<cells::BatchId, cells::BatchInMemory>;
 
-  /// Changes of a batch's jobs until the disk hears of them.
+  /// A batch is due after this many changes.
   explicit BatchesInMemory(std::size_t changes_max = 1000) : changes_max_(changes_max) {}
 
   /// A job in memory has changed. `before` is null for a new job, `after` for a removed one.
@@ -31,8 +31,9 @@ class BatchesInMemory {
   std::optional<cells::BatchInMemory> find(cells::BatchId id) const;
   std::map<cells::BatchId, cells::BatchInMemory> all() const;
 
-  /// What the disk is to hear now: of a batch whose first job has come, that has had many changes,
-  /// or that is closed and has no unfinished or no stored job any more.
+  /// What is to be written to disk now. A batch is due when its first job has come, after many
+  /// changes, when it is closed, and then when its last unfinished job has ended and when its last
+  /// job has been removed.
   std::vector<Noted> take_due();
   /// What the disk does not know yet.
   std::vector<Noted> take_unnoted();

@@ -16,6 +16,7 @@ struct PageSizes {
   std::size_t jobs_per_commit_max = 4096;
   /// Keys that come before those in a buffer begin to move to their table (key_table.hpp).
   std::size_t merged_keys = 131'072;
+  std::size_t batches = 256;  ///< Whose rows stay in memory after a commit.
   /// Changes of backlogs that are appended before they are merged into the table of all backlogs.
   std::size_t route_changes = 2048;
 };

@@ -38,7 +38,7 @@ SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
       pages_(pages),
       backlogs_(connection, pages.route_changes),
       indexes_(connection, pages),
-      batches_(connection),
+      batches_(connection, pages.batches),
       schedules_(connection),
       insert_(connection),
       update_(connection),

@@ -13,16 +13,14 @@ namespace {
 using cells::BatchId;
 using cells::JobPtr;
 
-constexpr std::size_t jobs_per_step = 256;
-constexpr std::size_t bytes_per_step = 1 << 20;
 constexpr std::chrono::milliseconds pause{1000};
 
 /// Goes through the jobs of the batch at the front, newest first. A job that moved to another cell
 /// meanwhile may escape; then the batch is gone through again, until none has.
 class BatchCancellerActor final : public BatchCanceller::base {
  public:
-  BatchCancellerActor(caf::actor_config& config, ServeBatches engine)
-      : BatchCanceller::base(config), engine_(std::move(engine)) {}
+  BatchCancellerActor(caf::actor_config& config, ServeBatches engine, const BatchLimits& limits)
+      : BatchCanceller::base(config), engine_(std::move(engine)), limits_(limits) {}
 
   behavior_type make_behavior() override {
     return {
@@ -49,8 +47,8 @@ class BatchCancellerActor final : public BatchCanceller::base {
     list.filter.batch = waiting_.front();
     list.filter.unfinished = true;
     list.before = before_;
-    list.limit = jobs_per_step;
-    list.bytes_max = bytes_per_step;
+    list.limit = limits_.cancelled_jobs;
+    list.bytes_max = limits_.cancelled_bytes;
     request(engine_.reader, caf::infinite, std::move(list))
         .then([this](const cells::JobsListed& page) { cancel(page); },
               [this](const caf::error&) { try_again_later(); });
@@ -98,6 +96,7 @@ class BatchCancellerActor final : public BatchCanceller::base {
   }
 
   ServeBatches engine_;
+  const BatchLimits limits_;
   std::deque<BatchId> waiting_;  ///< The one at the front is being cancelled.
   cells::JobId before_ = 0;      ///< 0: from the newest job, or the last page has been read.
   std::size_t under_way_ = 0;
@@ -106,8 +105,9 @@ class BatchCancellerActor final : public BatchCanceller::base {
 
 }  // namespace
 
-BatchCanceller spawn_batch_canceller(caf::actor_system& system, const ServeBatches& engine) {
-  return system.spawn<BatchCancellerActor>(engine);
+BatchCanceller spawn_batch_canceller(caf::actor_system& system, const ServeBatches& engine,
+                                     const BatchLimits& limits) {
+  return system.spawn<BatchCancellerActor>(engine, limits);
 }
 
 }  // namespace celld::api

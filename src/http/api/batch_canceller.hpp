@@ -12,6 +12,7 @@ using BatchCanceller = caf::typed_actor<
     caf::reacts_to<BatchTick>>;
 
 /// The store remembers each batch that is being cancelled, so a restart loses nothing.
-BatchCanceller spawn_batch_canceller(caf::actor_system& system, const ServeBatches& engine);
+BatchCanceller spawn_batch_canceller(caf::actor_system& system, const ServeBatches& engine,
+                                     const BatchLimits& limits);
 
 }  // namespace celld::api

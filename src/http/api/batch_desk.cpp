@@ -19,9 +19,6 @@ using Outcome = BatchTally::Outcome;
 using Time = std::chrono::steady_clock::time_point;
 using std::chrono::milliseconds;
 
-constexpr std::size_t lines_per_turn = 64;
-/// Rejected lines may follow an unanswered one without end; then the batch waits for the answer.
-constexpr std::size_t tally_lines_max = 65'536;
 constexpr milliseconds tick_interval{50};
 
 Problem starting() {
@@ -91,7 +88,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void serve(const ServeBatches& engine) {
     engine_ = engine;
-    canceller_ = spawn_batch_canceller(system(), engine);
+    canceller_ = spawn_batch_canceller(system(), engine, limits_);
     cells::ListBatches newest;
     newest.limit = 1;
     request(engine_.reader, caf::infinite, std::move(newest))
@@ -131,6 +128,7 @@ class BatchDeskActor final : public BatchDesk::base {
     const BatchId id = ids_.next(now);
     auto& reading = readings_[id];
     reading.post = post;
+    reading.pacer = BatchPacer{limits_.paced_lines};
     reading.moved = clock().now();
     figures_->reading = readings_.size();
     request(engine_.store, caf::infinite, cells::OpenBatch{id, post->owner, now})
@@ -227,14 +225,14 @@ class BatchDeskActor final : public BatchDesk::base {
 
   bool can_submit(const Reading& reading) const {
     return reading.lines && !reading.pacer.is_delaying() && !reading.tally.is_stopped() &&
-           reading.tally.size() < tally_lines_max;
+           reading.tally.size() < limits_.tally_lines;
   }
 
   /// Returns whether there may be more to submit.
   bool submit_some(Entry entry) {
     auto& reading = entry->second;
     submit_delayed(entry->first, reading);
-    for (std::size_t i = 0; i < lines_per_turn; ++i) {
+    for (std::size_t i = 0; i < limits_.lines_per_turn; ++i) {
       if (!can_submit(reading)) return false;
       if (!has_room()) return true;
       if (!submit_one(entry->first, reading)) {
@@ -327,7 +325,7 @@ class BatchDeskActor final : public BatchDesk::base {
     --unanswered_;
     unanswered_bytes_ -= bytes;
     reading.pacer.delay({number, reply.returned, refused}, reply.refusal, clock().now());
-    if (unanswered_ < limits_.unanswered_max / 2) submit();
+    if (unanswered_ <= limits_.unanswered_max / 2) submit();
     arm_resume();
   }
 
@@ -362,7 +360,7 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.tally.note(number, outcome, std::move(problem));
     if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
     close_if_done(entry);
-    if (unanswered_ < limits_.unanswered_max / 2) submit();
+    if (unanswered_ <= limits_.unanswered_max / 2) submit();
     arm_resume();
   }
 

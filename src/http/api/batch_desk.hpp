@@ -36,6 +36,14 @@ struct BatchLimits {
   std::chrono::milliseconds discard_max{10'000};
   std::size_t waiting_max = 1000;  ///< Clients with `Prefer: wait`.
   std::size_t waiting_bytes_max = 16 << 20;
+  std::size_t lines_per_turn = 64;  ///< Submitted of one batch before the next one's turn.
+  /// The most lines in flight of a batch while its quota delays others.
+  std::size_t paced_lines = 64;
+  /// Lines that are noted because one before them is unanswered: rejected ones may follow it
+  /// without end. Beyond this, the batch waits for the answer.
+  std::size_t tally_lines = 65'536;
+  std::size_t cancelled_jobs = 256;       ///< Read at a time, to cancel them.
+  std::size_t cancelled_bytes = 1 << 20;  ///< Of these.
 };
 
 /// The counters of all batches since the start. Thread-safe.

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 
 void BatchPacer::answered(bool is_refused) {
   --in_flight_;
-  if (!is_refused) pace_ = std::min(2 * pace_, in_flight_max);
+  if (!is_refused) pace_ = std::min(2 * pace_, in_flight_max_);
 }
 
 void BatchPacer::delay(DelayedLine line, const std::optional<cells::Refusal>& why, Time now) {

@@ -32,10 +32,11 @@ struct DelayedLine {
 class BatchPacer {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// The most lines in flight while others are delayed.
-  static constexpr std::size_t in_flight_max = 64;
   /// The longest that a line waits before it is tried again: the quota may be raised meanwhile.
   static constexpr std::chrono::seconds delay_max{2};
+
+  /// At most `in_flight_max` lines are in flight while others are delayed.
+  explicit BatchPacer(std::size_t in_flight_max = 64) : in_flight_max_(in_flight_max) {}
 
   /// A line of the batch is in flight, delayed before or not. Exactly one of `answered` and `delay`
   /// must follow.
@@ -64,6 +65,7 @@ class BatchPacer {
   const std::optional<cells::Refusal>& last_refusal() const { return last_refusal_; }
 
  private:
+  std::size_t in_flight_max_;
   std::deque<DelayedLine> delayed_;  ///< In ascending order of their numbers.
   std::size_t in_flight_ = 0;
   std::size_t pace_ = 1;  ///< The most lines in flight while some are delayed.

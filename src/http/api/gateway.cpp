@@ -124,9 +124,6 @@ Response schedule_response(const cells::ScheduleAnswered& reply) {
   return to_response(store_unavailable());
 }
 
-/// Ages of oldest jobs that are read at a time.
-constexpr std::size_t ages_max = 100;
-
 /// Cells whose statuses are known, while the ages of their oldest jobs are being read.
 struct Gathering {
   std::vector<CellView> views;
@@ -137,9 +134,11 @@ struct Gathering {
 
 class GatewayActor : public Gateway::base {
  public:
-  GatewayActor(caf::actor_config& config, std::function<cells::WallTime()> wall_clock)
+  GatewayActor(caf::actor_config& config, std::function<cells::WallTime()> wall_clock,
+               std::size_t ages_max)
       : Gateway::base(config),
         wall_clock_(std::move(wall_clock)),
+        ages_max_(ages_max),
         feed_(std::in_place, system(), run_name(wall_clock_())) {}
 
   behavior_type make_behavior() override {
@@ -480,7 +479,7 @@ class GatewayActor : public Gateway::base {
   void ask_ages(const std::shared_ptr<Gathering>& gathering) {
     auto& [views, render, responder, without_age] = *gathering;
     if (without_age.empty()) return responder.answer(render(views));
-    const auto count = std::min(ages_max, without_age.size());
+    const auto count = std::min(ages_max_, without_age.size());
     const std::vector<std::size_t> asked(without_age.end() - static_cast<std::ptrdiff_t>(count),
                                          without_age.end());
     without_age.resize(without_age.size() - count);
@@ -563,6 +562,7 @@ class GatewayActor : public Gateway::base {
   }
 
   std::function<cells::WallTime()> wall_clock_;
+  const std::size_t ages_max_;
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
   cells::ScheduleDesk schedules_;
@@ -579,8 +579,9 @@ class GatewayActor : public Gateway::base {
 
 }  // namespace
 
-Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock) {
-  return system.spawn<GatewayActor>(std::move(wall_clock));
+Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock,
+                      std::size_t ages_max) {
+  return system.spawn<GatewayActor>(std::move(wall_clock), ages_max);
 }
 
 }  // namespace celld::api

@@ -178,6 +178,8 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<GetSchedules>, caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job.
-Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock);
+/// Reads the ages of at most `ages_max` oldest jobs at a time.
+Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock,
+                      std::size_t ages_max = 100);
 
 }  // namespace celld::api

@@ -168,6 +168,9 @@ struct BatchEngine {
   CellDispatcher dispatcher;
   JobReader reader;
   JobStore store;
+  celld::api::BatchLimits limits{};
+  std::size_t firings_max = 0;
+  std::size_t schedules_loaded_max = 0;
 };
 
 /// Clients that send batches in pieces to celld's own batch desk (src/http/api/batch_desk.cpp).

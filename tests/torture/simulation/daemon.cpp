@@ -84,6 +84,7 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   options.window = plan.window;
   options.window_bytes_max = plan.window_bytes_max;
   options.batches = plan.batches.store;
+  options.desks = plan.batches.desks;
   options.instances_max = plan.instances_max;
   options.running_max = configuration.running_max;
   options.go_ahead = plan.go_ahead;
@@ -105,7 +106,12 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   if (!producers && plan.schedules.empty()) return;
   const auto reader = celld::store::spawn_memory_reader(system_, world->disk);
   reader_ = reader.address();
-  const BatchEngine engine{dispatcher, reader, store};
+  const BatchEngine engine{dispatcher,
+                           reader,
+                           store,
+                           plan.batches.batches,
+                           plan.batches.firings_max,
+                           plan.batches.schedules_loaded_max};
   if (producers) producers_ = spawn_producers(system_, world, engine, producers, client_state_);
   if (!plan.schedules.empty()) {
     schedules_ = spawn_schedules(system_, world, engine, plan.schedules);

@@ -243,6 +243,23 @@ void make_crowd(Plan& plan, Dice& dice) {
   }
 }
 
+/// One run in four has desks that do little at a time, each size in half of those.
+void make_desks_small(BatchSizes& sizes, Dice& dice) {
+  if (!dice.one_in(4)) return;
+  const auto make_small = [&](std::size_t& size) {
+    if (dice.one_in(2)) size = 1 + dice.below(3);
+  };
+  make_small(sizes.desks.offered_slots_max);
+  make_small(sizes.desks.leased_bytes_max);
+  make_small(sizes.desks.permits_max);
+  make_small(sizes.batches.unanswered_max);
+  make_small(sizes.batches.lines_per_turn);
+  make_small(sizes.batches.paced_lines);
+  make_small(sizes.batches.tally_lines);
+  make_small(sizes.firings_max);
+  make_small(sizes.schedules_loaded_max);
+}
+
 void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
   if (rules.size() > cells_max)
     rules.erase(rules.begin() + static_cast<long>(cells_max), rules.end());
@@ -251,7 +268,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 }  // namespace
 
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, Dice& quotas, const Caps& caps) {
+               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -281,6 +298,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   draw_schedules(plan, schedules);
   draw_sharing(plan, sharing);
   draw_quotas(plan, quotas, caps.without.contains(Fault::quotas));
+  make_desks_small(plan.batches, desks);
 
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();

@@ -10,10 +10,12 @@
 
 #include "cells/actors/engine_context.hpp"
 #include "cells/actors/retention.hpp"
+#include "cells/actors/schedule_desk.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/protection.hpp"
 #include "cells/model/routing.hpp"
 #include "cells/model/submission.hpp"
+#include "src/http/api/batch_desk.hpp"
 #include "src/store/group_commit.hpp"
 #include "tests/torture/dice.hpp"
 #include "tests/torture/simulation/faults.hpp"
@@ -41,6 +43,10 @@ struct BatchSizes {
   celld::store::BatchOptions commits{.claim_delay = microseconds{0}};
   std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs;
   std::size_t listed_cells_max = 1000;
+  DeskSizes desks;
+  celld::api::BatchLimits batches;
+  std::size_t firings_max = ScheduleDeskOptions{}.firings_max;
+  std::size_t schedules_loaded_max = ScheduleDeskOptions{}.page_size;
 };
 
 /// A worker outside the daemon.
@@ -96,7 +102,7 @@ struct Plan {
 /// The other dice decide about workers outside, batches, protection, compensation, schedules,
 /// sharing and quotas alone, so that seeds without them keep their course.
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, Dice& quotas, const Caps& caps);
+               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

@@ -68,7 +68,7 @@ class ProducersActor : public caf::event_based_actor {
   caf::behavior make_behavior() override {
     desk_ = api::spawn_batch_desk(
         system(), [world = world_] { return world->now_wall; },
-        std::make_shared<api::BatchFigures>());
+        std::make_shared<api::BatchFigures>(), engine_.limits);
     // As in the daemon, the desk begins once the engine has.
     request(engine_.dispatcher, caf::infinite, ListCells{std::nullopt, 1})
         .then([this](const CellsListed&) { serve(); }, [](const caf::error&) {});

@@ -75,8 +75,9 @@ class Driver {
     Dice schedules{seed_of(~seed, Stream::plan)};
     Dice sharing{seed_of(~seed, Stream::faults)};
     Dice quotas{seed_of(~seed, Stream::workload)};
+    Dice desks{~seed_of(~seed, Stream::plan)};
     plan_ = draw_plan(dice, outside, batches, protection, compensation, schedules, sharing, quotas,
-                      caps);
+                      desks, caps);
     world_->shares = !plan_.without.contains(Fault::sharing);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();

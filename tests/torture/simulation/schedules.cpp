@@ -27,10 +27,10 @@ class SchedulesActor : public caf::event_based_actor {
 
   caf::behavior make_behavior() override {
     desk_ = spawn_schedule_desk(
-        system(),
-        {engine_.store, engine_.reader,
-         caf::actor_cast<CellDispatcher>(caf::actor_cast<caf::actor>(this)),
-         [world = world_] { return world->now_wall; }, std::make_shared<NoZones>(), world_});
+        system(), {engine_.store, engine_.reader,
+                   caf::actor_cast<CellDispatcher>(caf::actor_cast<caf::actor>(this)),
+                   [world = world_] { return world->now_wall; }, std::make_shared<NoZones>(),
+                   world_, engine_.firings_max, engine_.schedules_loaded_max});
     configure(false);
     return {
         [this](const SubmitJob& message) { return submit(message); },

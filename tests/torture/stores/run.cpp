@@ -54,6 +54,7 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.pages.jobs_per_move = 1;
   if (dice.one_in(2)) limits.pages.merged_keys = 3 + dice.below(20);
   if (dice.one_in(2)) limits.pages.route_changes = 3;
+  if (dice.one_in(2)) limits.pages.batches = 3;
   if (dice.one_in(2)) limits.batch_operations_max = 1 + dice.below(6);
   if (dice.one_in(3)) limits.batch_bytes_max = 2000;
   limits.claim_delay = milliseconds{1 + dice.below(5)};

@@ -41,6 +41,11 @@ Protection circuit(std::uint32_t failures) {
 
 }  // namespace
 
+TEST_CASE("at most so many permits are available at once, whatever the limits allow") {
+  const ServiceGuard guard{{}, 3};
+  CHECK(guard.available(start) == 3);
+}
+
 TEST_CASE("permits are out until their attempts are over") {
   ServiceGuard guard{concurrency(2)};
   CHECK(guard.available(start) == 2);

@@ -66,6 +66,8 @@ TEST_CASE("the disk hears of the first job, of many changes, of the close and of
   CHECK(batches.take_due().empty());
   for (const JobId id : {3, 4}) batches.changed(queued(id).get(), ended_at(queued(id), 9).get());
   CHECK(only(batches.take_due()).counts.unfinished() == 0);
+  for (const JobId id : {1, 2}) batches.changed(ended_at(queued(id), 9).get(), nullptr);
+  CHECK(batches.take_due().empty());  // Each job that makes room for another is no reason.
 }
 
 TEST_CASE("a stop says what the disk does not know") {

@@ -397,14 +397,30 @@ TEST_CASE("a batch is shown by state, with its progress") {
   CHECK(get(daemon, "/v1/batches").body["items"].empty());
 }
 
+TEST_CASE("a batch is the same however little the desk does at a time") {
+  BatchLimits limits;
+  limits.unanswered_max = limits.lines_per_turn = limits.paced_lines = limits.tally_lines = 3;
+  Daemon daemon{true, limits};
+  const auto answer =
+      post_lines(daemon, repeated(good_job + "\n", 7) + repeated("{}\n", 9) + good_job + "\n{}\n");
+  CHECK(answer.status == 202);
+  CHECK(answer.body["accepted"] == 8);
+  CHECK(answer.body["rejected"] == 10);
+  CHECK(answer.body["errors"].front()["line"] == 8);
+  CHECK(answer.body["errors"].back()["line"] == 18);
+}
+
 TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended") {
-  Daemon daemon;
+  BatchLimits limits;
+  limits.cancelled_jobs = 3;
+  Daemon daemon{true, limits};
   const auto posted = post_lines(daemon, repeated(good_job + "\n", 3));
   std::vector<cells::JobId> cancelled;
   std::promise<void> done;
   daemon.script->list_jobs = [&](const cells::ListJobs& list) {
     CHECK(list.filter.batch == daemon.batch.id);
     CHECK(list.filter.unfinished);
+    CHECK(list.limit == 3);
     cells::JobsListed page;
     for (cells::JobId id = list.before == 0 ? 4 : 2; page.jobs.size() < 2; --id) {
       auto job = std::make_shared<cells::Job>();

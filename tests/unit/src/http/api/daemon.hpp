@@ -135,7 +135,7 @@ class Daemon {
   std::function<void(ReloadAnswer)> on_reload;  ///< Called with script_mutex held.
 
  private:
-  Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; });
+  Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; }, 3);
   cells::CellDispatcher dispatcher_ = spawn_dispatcher(system_, script);
   cells::JobReader reader_ = spawn_reader(system_, script);
   LeaseGateway leases_ =

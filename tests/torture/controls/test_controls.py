@@ -135,7 +135,12 @@ class Storms(unittest.TestCase):
         self.assertRegex(self.faults(Enlarged), "the pools' sizes were exceeded")
 
     def test_the_storms_report_a_retry_after_that_is_too_long(self):
-        self.assertRegex(self.faults(Discouraging), "these values of Retry-After")
+        faults = self.faults(Discouraging)
+        # Without the usual load before the storm, the storm itself refuses hardly anybody.
+        if "these values of Retry-After" not in faults and "before the storm instead" in faults:
+            machine.not_judged("Retry-After", "the machine is too slow for a storm")
+            return
+        self.assertRegex(faults, "these values of Retry-After")
 
     def test_the_storms_report_an_engine_that_stalls(self):
         try:

@@ -7,7 +7,7 @@ import sqlite3
 import unittest
 
 from backlog import resident_bytes
-from daemon import EndToEnd, a_job, wait_until
+from daemon import DEADLINE_S, EndToEnd, a_job, wait_until
 
 MIB = 1 << 20
 CUSTOMERS = 10_000
@@ -41,10 +41,11 @@ class Customers(EndToEnd):
     def come_and_go(self, name):
         self.post([a_job("e", customer=f"{name}-{number}", services=["quick"])
                    for number in range(CUSTOMERS)])
+        # Ten thousand jobs and cells keep a busy machine for long.
         wait_until(lambda: not self.client.get("/v1/jobs", limit=1).json["items"],
-                   "all jobs have ended and are removed")
+                   "all jobs have ended and are removed", 10 * DEADLINE_S)
         wait_until(lambda: len(self.client.get("/v1/cells", limit=2).json["items"]) == 1,
-                   "all cells are closed, but for the template")
+                   "all cells are closed, but for the template", 10 * DEADLINE_S)
 
     def rows(self, table):
         path = os.path.join(self.daemon.data, "celld.db")

@@ -16,6 +16,7 @@
 #include "cells/actors/owed_answers.hpp"
 #include "cells/actors/worker_roster.hpp"
 #include "cells/model/admission.hpp"
+#include "cells/model/busy_clock.hpp"
 #include "cells/model/dispatch_queue.hpp"
 #include "cells/model/job_machine.hpp"
 #include "cells/model/lease_table.hpp"
@@ -275,6 +276,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   std::map<StoredBacklog, Move<TakenOver>> taking_over_;
   RateMeter submitted_rate_;
   RateMeter finished_rate_;
+  BusyClock busy_clock_;  ///< For `end_rate_` and `customer_end_rates_`.
   EndRateMeter end_rate_;
   TurnedAway turned_away_;
   CustomerEndRates customer_end_rates_;  ///< Used only with a quota of customers.

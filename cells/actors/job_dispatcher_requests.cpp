@@ -71,7 +71,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, cons
   if (stopping_) return Refusal{Refusal::Kind::shutting_down, key_, 0, 0, std::chrono::seconds{1}};
   if (state_ == CellState::draining) return refuse_draining(key_);
   const auto& settings = config_.settings;
-  const double finished_per_s = end_rate_.per_second(at.steady);
+  const double finished_per_s = end_rate_.per_second(busy_clock_.at(at.steady));
   auto refusal = cells::refuse_full(key_, counts_.unfinished(), settings.jobs_max, finished_per_s,
                                     turned_away_);
   if (refusal || durability() == Durability::memory) return refusal;
@@ -136,13 +136,15 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
 Refusal JobDispatcherActor::refuse_full(const JobSpec& spec, const JobInserted& stored) {
   if (stored.customer_full) return refuse_customer(spec, *stored.customer_full);
   return refuse_memory(key_, stored.full->in_cell, stored.full->limit, stored.full->depth,
-                       counts_.unfinished(), end_rate_.per_second(now().steady), turned_away_);
+                       counts_.unfinished(), end_rate_.per_second(busy_clock_.at(now().steady)),
+                       turned_away_);
 }
 
 Refusal JobDispatcherActor::refuse_customer(const JobSpec& spec, const CustomerFull& full) {
   auto& customer = customer_end_rates_.of(spec.customer);
-  return cells::refuse_customer(key_, full, queued_bytes(spec),
-                                customer.ended.per_second(now().steady), customer.turned_away);
+  const double finished_per_s = customer.ended.per_second(busy_clock_.at(now().steady));
+  return cells::refuse_customer(key_, full, queued_bytes(spec), finished_per_s,
+                                customer.turned_away);
 }
 
 /// The store now has this job.

@@ -13,8 +13,10 @@ constexpr milliseconds abort_retry_delay{10};
 
 }  // namespace
 
-/// Arms this actor's only timer. A superseded tick does nothing.
+/// Arms this actor's only timer. A superseded tick does nothing. Called whenever the cell may have
+/// become idle, or may no longer be.
 void JobDispatcherActor::arm(const Now& at) {
+  busy_clock_.count(counts_, config_.settings.jobs_max, at.steady);
   const auto wake = next_wake(at);
   if (!wake || (armed_ && *armed_ <= *wake)) return;
   armed_ = wake;
@@ -101,9 +103,10 @@ void JobDispatcherActor::note_due(const Job& job) {
 
 void JobDispatcherActor::note_ended(const Job& job, const Now& at) {
   finished_rate_.count(at.steady);
-  end_rate_.count(at.steady);
+  const SteadyTime busy = busy_clock_.at(at.steady);
+  end_rate_.count(busy);
   turned_away_.job_ended();
-  if (room() != CustomerRoom{}) customer_end_rates_.job_ended(job.spec->customer, at.steady);
+  if (room() != CustomerRoom{}) customer_end_rates_.job_ended(job.spec->customer, busy);
 }
 
 void JobDispatcherActor::advance(const Now& at) {

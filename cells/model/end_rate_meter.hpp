@@ -11,7 +11,7 @@ namespace cells {
 
 /// Remembers the last sixteen seconds in which a job ended, however long ago they were, so that the
 /// rate of a slow cell is known too. Jobs that run side by side and end together count as often as
-/// they are.
+/// they are. Its clock may stand still while there is nothing to run.
 class EndRateMeter {
  public:
   void count(SteadyTime now, std::uint32_t jobs = 1);

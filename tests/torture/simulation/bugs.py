@@ -1010,6 +1010,13 @@ BUGS = (
         first_seed=300,
     ),
     Bug(
+        "idle-is-slow", ("retry-after",),
+        "the time in which a cell had no jobs counts as if its jobs had ended slowly",
+        "cells/actors/job_dispatcher_time.cpp",
+        (("  busy_clock_.count(", "  if (!BUG) busy_clock_.count("),),
+        first_seed=19700,
+    ),
+    Bug(
         "late-admission", ("late-admission",),
         "a shutdown does not keep a new job from starting the cell that it needs",
         "cells/actors/cell_dispatcher_jobs.cpp",

@@ -86,6 +86,24 @@ TEST_CASE("the retry_after of a customer at its quota follows from the ends of i
   CHECK(refusal->retry_after < std::chrono::seconds{60});
 }
 
+TEST_CASE("a cell that has had no jobs for long says when there will be room as before") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.jobs_max = 1; });
+  const auto run_for_2_s = [&] {
+    const JobId id = engine.submit("a");
+    engine.pass(milliseconds{2000});
+    engine.succeed(id);
+  };
+  for (int n = 0; n < 3; ++n) run_for_2_s();
+  engine.pass(milliseconds{3'600'000});
+  run_for_2_s();
+  engine.submit("a");
+  const auto refusal = engine.try_to_submit(engine.request("b")).refusal;
+  REQUIRE(refusal);
+  CHECK(refusal->kind == Refusal::Kind::queue_full);
+  CHECK(refusal->retry_after < std::chrono::seconds{5});
+}
+
 TEST_CASE("a retry needs room for its customer") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 1; });

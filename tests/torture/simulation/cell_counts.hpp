@@ -16,6 +16,9 @@ namespace simulation {
 
 using namespace cells;
 
+/// How long the news of a commit may be on its way to the actors that count jobs.
+inline constexpr milliseconds in_transit{200};
+
 struct OfCell {
   using Key = CellKey;
   static Key of(const Job& job) { return job.cell; }
@@ -38,7 +41,6 @@ class RecentCounts {
     const bool was = before && !is_ended(before->state);
     const bool is = !is_ended(after.state);
     const bool moved = before && before->cell != after.cell;
-    if (was && !is) note(groups_[Group::of(*before)].ended, now);
     if (was && (!is || moved)) {
       groups_[Group::of(*before)].unfinished -= 1;
       note(groups_[Group::of(*before)].left, now);
@@ -53,7 +55,6 @@ class RecentCounts {
   std::size_t unfinished(const Key& key) const { return at(key).unfinished; }
   std::size_t came(const Key& key, SteadyTime since) const { return count(at(key).came, since); }
   std::size_t left(const Key& key, SteadyTime since) const { return count(at(key).left, since); }
-  std::size_t ended(const Key& key, SteadyTime since) const { return count(at(key).ended, since); }
   std::size_t moved_here(const Key& key, SteadyTime since) const {
     return count(at(key).moved_here, since);
   }
@@ -64,7 +65,6 @@ class RecentCounts {
     std::size_t unfinished = 0;
     Times came;
     Times left;
-    Times ended;
     Times moved_here;
   };
 

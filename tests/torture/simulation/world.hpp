@@ -17,6 +17,7 @@
 #include "src/store/memory_store.hpp"
 #include "tests/torture/dice.hpp"
 #include "tests/torture/simulation/cell_counts.hpp"
+#include "tests/torture/simulation/cell_ends.hpp"
 #include "tests/torture/simulation/checks.hpp"
 #include "tests/torture/simulation/entity_lines.hpp"
 #include "tests/torture/simulation/faults.hpp"
@@ -160,8 +161,6 @@ inline constexpr milliseconds touched_within{200};
 inline constexpr milliseconds attempt_max{4300};
 /// How long a change may take to reach the disk.
 inline constexpr milliseconds written_within{1000};
-/// How long the news of a commit may be on its way to the actors that count jobs.
-inline constexpr milliseconds in_transit{200};
 
 /// Bits, one for each Refusal::Kind.
 using Reasons = std::uint32_t;
@@ -614,7 +613,6 @@ class World : public EngineProbe {
   std::map<std::string, SteadyTime> provider_killed_at_;  ///< By service.
   std::set<caf::actor_id> killed_providers_;
   std::map<CellKey, SteadyTime> dispatcher_killed_at_;
-  std::map<CellKey, SteadyTime> dispatcher_since_;  ///< When its current dispatcher began.
   bool dying_ = false;
   std::optional<SteadyTime> shutdown_asked_at_;
   SteadyTime grace_over_at_{};
@@ -634,6 +632,7 @@ class World : public EngineProbe {
   std::map<std::string, WatchedCircuit> circuits_;
   CellCounts cell_counts_;
   CustomerCounts customer_counts_;
+  std::map<CellKey, CellEnds> cell_ends_;
   std::uint64_t job_bytes_most_ = 0;  ///< What a quota of bytes counts for the largest job.
   std::map<CellKey, std::deque<Submission>> submissions_asked_;
   /// Since the cell's dispatcher started, and its limits last changed.

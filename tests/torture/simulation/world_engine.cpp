@@ -35,7 +35,7 @@ bool gave_up(const Job& before, const Job& after) {
 void World::spawned(std::string_view role, const CellKey& cell, const caf::actor& actor) {
   actors[std::string(role)].push_back({cell, actor.address()});
   if (role == "dispatcher") {
-    dispatcher_since_[cell] = now_steady;
+    cell_ends_[cell].dispatcher_started(now_steady);
     watch_rates_afresh(cell);
     expect_fresh_deadlines(cell);
   }
@@ -493,8 +493,13 @@ void World::committed(const JobPtr& before, const Job& after) {
 void World::note_count(const Job* before, const Job& after) {
   cell_counts_.changed(before, after, now_steady);
   customer_counts_.changed(before, after, now_steady);
-  if (is_ended(after.state) && !(before && is_ended(before->state)))
+  for (const Job* job : {before, &after}) {
+    if (job) cell_ends_[job->cell].count(cell_counts_.unfinished(job->cell), now_steady);
+  }
+  if (is_ended(after.state) && !(before && is_ended(before->state))) {
     ended_at_[after.id] = now_steady;
+    cell_ends_[after.cell].ended(now_steady);
+  }
   if (before && before->cell != after.cell) moved_at_[after.id] = now_steady;
   if (before && before->finished_at) removable_.erase({*before->finished_at, after.id});
   if (after.finished_at && after.place == 0) removable_.emplace(*after.finished_at, after.id);

@@ -399,7 +399,7 @@ void World::judge_refusal(const PendingRequest& request, const Refusal& refusal)
 }
 
 /// The time until there is room, for this client and for at most as many others as the queue has
-/// places, at the rate at which jobs have lately ended.
+/// places, at the rate at which jobs end.
 void World::check_retry_after(const PendingRequest& request, const Refusal& refusal) {
   const auto wait = std::chrono::duration_cast<std::chrono::seconds>(refusal.retry_after);
   const bool is_final = refusal.kind == Refusal::Kind::key_reused ||
@@ -410,16 +410,10 @@ void World::check_retry_after(const PendingRequest& request, const Refusal& refu
   const milliseconds least{is_rate ? 1 : 1000};
   bool honest = is_final ? wait.count() == 0 : refusal.retry_after >= least && wait.count() <= 3600;
   if (refusal.kind == Refusal::Kind::queue_full) {
-    constexpr std::chrono::seconds measured{8};  // The engine's window may begin 10 s ago.
-    const auto since = dispatcher_since_.find(refusal.cell);
-    const bool counted =
-        since != dispatcher_since_.end() && request.asked >= since->second + measured;
-    const auto ended = cell_counts_.ended(refusal.cell, request.asked - measured) -
-                       cell_counts_.ended(refusal.cell, request.asked - in_transit);
     const auto ahead = refusal.depth - std::min(refusal.depth, refusal.limit) + 1 + refusal.limit;
-    if (counted && ended > 0) {
-      honest = honest && static_cast<std::uint64_t>(wait.count()) <= ahead * 10 / ended + 1;
-    }
+    const auto rate = cell_ends_[refusal.cell].least_rate(request.asked, now_steady);
+    const std::chrono::duration<double> longest{static_cast<double>(ahead) / rate.value_or(1) + 1};
+    honest = honest && (!rate || wait <= longest);
   }
   if (!honest) {
     violated(Check::retry_after, name(refusal.kind) + ": come back in " +

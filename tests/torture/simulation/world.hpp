@@ -438,6 +438,7 @@ class World : public EngineProbe {
   bool may_be_too_fast(const RateQuota& quota, const CellKey& cell, const std::string* customer,
                        SteadyTime asked) const;
   void watch_rates_afresh(const CellKey& cell);
+  void watch_changed_rates(const Routing& before);
   void note_accepted(const PendingRequest& request, const Job& job);
   std::string when(const Job& job) const;
   PendingRequest change_over(const CellKey& cell, std::uint64_t number);

@@ -25,6 +25,10 @@ std::size_t most_within(const RateQuota& quota, microseconds time) {
   return static_cast<std::size_t>(later) + quota.burst_in_force();
 }
 
+std::pair<RateQuota, RateQuota> rates_of(const CellSettings& settings) {
+  return {settings.submissions, settings.customer.submissions};
+}
+
 /// Once a time is given, the number of events from it on that are of the customer, or of any.
 template <class Events>
 std::size_t count_since(const Events& events, SteadyTime since, const std::string* customer) {
@@ -177,6 +181,17 @@ bool World::may_be_too_fast(const RateQuota& quota, const CellKey& cell,
 /// on.
 void World::watch_rates_afresh(const CellKey& cell) {
   accepted_[cell] = {now_steady, {}};
+}
+
+/// Of the cells whose rates a reload has changed.
+void World::watch_changed_rates(const Routing& before) {
+  for (const auto& cell : cells_at_most(*routing_)) {
+    const CellRule* was = rule_of_cell(before, cell);
+    const CellRule* is = rule_of_cell(*routing_, cell);
+    const bool same =
+        was && is && rates_of(settings_of(*was, cell)) == rates_of(settings_of(*is, cell));
+    if (!same) watch_rates_afresh(cell);
+  }
 }
 
 /// What was accepted between two moments is at most what the quotas allow.

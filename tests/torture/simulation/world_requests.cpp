@@ -636,6 +636,7 @@ void World::reload_in_force(const Reconfigure& order, SteadyTime asked) {
   }
   running_max_ = order.running_max;
   set_routing(order.routing);
+  watch_changed_rates(*former_routing_);
   for (const auto& actor : actors["cell"]) note_instance_size(actor.cell, asked);
   std::set<std::string> undos_removed;
   for (const auto& [name, service] : order.services) {

@@ -228,8 +228,8 @@ void World::lease_received(const LeaseOut& lease) {
     check_call(job, job.lease, job.spec->services[job.step]);
   }
   given.deadline = std::max(given.deadline, lease.deadline);
-  if (given.holds == 0) {
-    given.deadline_latest = expiry_of(job) ? now_steady + given.timeout : lease.deadline;
+  if (given.holds == 0) {  // A heartbeat after it was found in a list may have moved the deadline.
+    given.deadline_latest = expiry_of(job) ? now_steady + given.timeout : given.deadline;
   }
 }
 

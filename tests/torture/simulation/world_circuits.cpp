@@ -89,7 +89,10 @@ void World::note_circuit(const Job& before, AbortCause cause) {
   if (!circuit || given == handed_out_.end()) return;
   const auto& policy = *protection_.at(before.spec->services[before.step]).protection.circuit;
   const auto answer = answers_.find(before.lease);
-  const bool is_known = answer != answers_.end() && answer_is_certain(before, cause);
+  const bool timed_out = answer != answers_.end() && cause == AbortCause::timeout &&
+                         answer->second.kind == CallOutcome::Kind::aborted;
+  const bool is_known =
+      answer != answers_.end() && answer_is_certain(before, timed_out ? AbortCause::none : cause);
   const Sign sign = sign_of(is_known ? &answer->second : nullptr, cause);
   const bool is_probe = began_behind(*circuit, given->second.at);
   if (sign == Sign::failing && circuit->opened_at) {
@@ -108,8 +111,12 @@ void World::note_circuit(const Job& before, AbortCause cause) {
   } else {
     circuit->failures.clear();
     circuit->opened_at.reset();
-    const bool is_unclear = sign == Sign::unclear || now_steady < circuit->unclear_until;
-    circuit->unclear_until = now_steady + (is_unclear ? policy.open : milliseconds{0});
+    // An unclear end may count as a failure, or leave those before it, until they are out of the
+    // window. An answer to a call that began before the circuit opened does not close it.
+    const bool is_unclear = now_steady < circuit->unclear_until;
+    circuit->unclear_until = now_steady + (sign == Sign::unclear ? policy.window + policy.open
+                                           : is_unclear          ? policy.open
+                                                                 : milliseconds{0});
   }
 }
 

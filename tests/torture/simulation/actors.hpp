@@ -1,9 +1,11 @@
 // The simulated environment: providers that misbehave, a client, and an observer of job changes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,6 +89,14 @@ struct Producer {
 /// All clients that send batches.
 struct Producers {
   std::vector<Producer> each;
+  std::function<std::uint64_t()> reading;  ///< How many batches the daemon reads.
+
+  /// Whether more lines may be submitted, even once the producers have been told to stop: a batch
+  /// waits when it comes too fast.
+  bool are_sending() const {
+    return (reading && reading() > 0) ||
+           std::any_of(each.begin(), each.end(), [](const auto& one) { return one.is_sending; });
+  }
 };
 
 /// A worker outside the daemon. Like its machine, it outlives the daemon.

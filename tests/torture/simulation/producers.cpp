@@ -66,9 +66,10 @@ class ProducersActor : public caf::event_based_actor {
         state_(std::move(state)) {}
 
   caf::behavior make_behavior() override {
+    const auto figures = std::make_shared<api::BatchFigures>();
+    producers_->reading = [figures] { return figures->reading.load(); };
     desk_ = api::spawn_batch_desk(
-        system(), [world = world_] { return world->now_wall; },
-        std::make_shared<api::BatchFigures>(), engine_.limits);
+        system(), [world = world_] { return world->now_wall; }, figures, engine_.limits);
     // As in the daemon, the desk begins once the engine has.
     request(engine_.dispatcher, caf::infinite, ListCells{std::nullopt, 1})
         .then([this](const CellsListed&) { serve(); }, [](const caf::error&) {});

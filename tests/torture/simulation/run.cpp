@@ -179,10 +179,10 @@ class Driver {
     }
   }
 
-  /// Whether every job on the disk has ended, and none is being submitted.
+  /// Whether every job on the disk has ended, and no other will be submitted.
   bool all_ended() const {
     const auto& jobs = world_->disk->jobs();
-    return !world_->awaits_submission() &&
+    return !world_->awaits_submission() && !(producers_ && producers_->are_sending()) &&
            std::all_of(jobs.begin(), jobs.end(),
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }

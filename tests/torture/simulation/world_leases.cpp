@@ -288,7 +288,9 @@ void World::extension_answered(std::uint64_t number, const LeaseExtended& answer
   }
   if (!use.was_live) {
     violated(Check::stale_accepted, format_job_id(use.job) + " takes a heartbeat after its lease");
-  } else if (use.at > use.deadline_latest) {
+  } else if (use.at > use.deadline_latest &&
+             !lost_dispatcher_of(use.job, use.deadline_latest - in_transit)) {
+    // A dispatcher that dies at the deadline has a successor, which gives the lease a new one.
     violated(Check::revived, format_job_id(use.job) + " takes a heartbeat after its deadline");
   }
   check_told(use, *answer.lease, answer.cancel);

@@ -215,6 +215,7 @@ class LeaseDeskActor : public LeaseDesk::base {
       }
     }
     std::vector<std::string> services;
+    services.reserve(matchings_.size());
     for (const auto& [service, matching] : matchings_) services.push_back(service);
     for (const auto& service : services) match(service);
   }

@@ -306,9 +306,9 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     const Now at = now();
     while (firings_ < options_.firings_max) {
       if (!due_.empty() && due_.begin()->first <= at.wall) {
-        take_step(due_.begin()->second, at);
+        take_step(std::string{due_.begin()->second}, at);  // The step takes it out of the map.
       } else if (!resting_.empty() && resting_.begin()->first <= at.steady) {
-        take_step(resting_.begin()->second, at);
+        take_step(std::string{resting_.begin()->second}, at);
       } else {
         return arm(at);
       }
@@ -330,8 +330,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   }
 
   /// Begins the next step of a schedule, or notes how long it waits for it.
-  void take_step(const std::string& name_in, const Now& at) {
-    const std::string name = name_in;
+  void take_step(const std::string& name, const Now& at) {
     Entry& entry = entries_.at(name);
     take_out(entry);
     if (entry.attempt) return try_again(name, entry, at);

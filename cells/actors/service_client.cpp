@@ -83,6 +83,7 @@ class ServiceClientActor : public ServiceClient::base {
     start();
     retire_unused();
     std::vector<Lease> calling;
+    calling.reserve(calls_.size());
     for (const auto& [lease, call] : calls_) calling.push_back(lease);
     permits_.change(entry_.protection, calling);
   }

@@ -264,7 +264,7 @@ class BatchDeskActor final : public BatchDesk::base {
         refusal_if_new
             ? std::make_shared<const Problem>(problem_of_line(std::move(*refusal_if_new)))
             : nullptr;
-    submit_job(id, reading, number, std::move(job), std::move(refused));
+    submit_job(id, reading, number, std::move(job), refused);
   }
 
   /// Lines that came too fast, as many as the quota seems to allow by now.
@@ -274,12 +274,12 @@ class BatchDeskActor final : public BatchDesk::base {
     while (has_room()) {
       auto line = pacer.take_next();
       if (!line) return;
-      submit_job(id, reading, line->number, std::move(*line->job), std::move(line->refused));
+      submit_job(id, reading, line->number, std::move(*line->job), line->refused);
     }
   }
 
   void submit_job(BatchId id, Reading& reading, std::uint64_t number, cells::JobRequest job,
-                  std::shared_ptr<const Problem> refused) {
+                  const std::shared_ptr<const Problem>& refused) {
     const auto bytes = job.spec.parameters.size();
     reading.pacer.submitted();
     ++unanswered_;

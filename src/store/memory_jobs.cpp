@@ -193,7 +193,7 @@ std::optional<JobInserted> MemoryJobs::apply(const InsertJob& request) {
   }
   if (auto full = refuse_room(job->cell, *job->spec, request.room)) {
     changed_ = true;
-    return JobInserted{job->id, false, {}, {}, false, std::move(full)};
+    return JobInserted{job->id, false, {}, {}, false, full};
   }
   const auto [found, inserted] = jobs_.try_emplace(job->id);
   if (!inserted) return std::nullopt;

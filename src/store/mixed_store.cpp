@@ -286,10 +286,10 @@ class MixedStoreActor final : public JobStore::base {
   std::optional<JobInserted> refuse(const InsertJob& request) {
     const auto& job = *request.job;
     if (auto full = jobs_.refuse_room(job.cell, *job.spec, request.room)) {
-      return JobInserted{job.id, false, {}, {}, false, std::move(full)};
+      return JobInserted{job.id, false, {}, {}, false, full};
     }
     auto room = memory_->budget.room_for(job, request.bytes_max);
-    if (room.full) return JobInserted{job.id, false, {}, std::move(room.full)};
+    if (room.full) return JobInserted{job.id, false, {}, room.full};
     return std::nullopt;
   }
 
@@ -395,7 +395,7 @@ class MixedStoreActor final : public JobStore::base {
   caf::result<EndedPruned> prune(const PruneEnded& request) {
     return ask_other<EndedPruned>(request, [ours = apply(request)](EndedPruned& pruned) {
       add_step(pruned, ours);
-      return std::move(pruned);
+      return pruned;
     });
   }
 
@@ -421,7 +421,7 @@ OldestQueued merge_oldest(const OldestQueued& one, const OldestQueued& other) {
 /// Asks the other reader, and answers with what `merge` makes of its answer.
 template <class Answer, class Request, class Merge>
 caf::result<Answer> ask_other(JobReader::pointer self, const JobReader& other,
-                              const Request& request, Merge merge) {
+                              const Request& request, const Merge& merge) {
   auto promise = self->make_response_promise<Answer>();
   self->request(other, caf::infinite, request)
       .then([promise, merge](const Answer& answer) mutable { promise.deliver(merge(answer)); },

@@ -113,7 +113,7 @@ std::optional<JobInserted> SqliteJobs::apply(const InsertJob& request) {
     return JobInserted{job.id, false, {}, {}, true};
   }
   if (auto full = refuse_room(job.cell, *job.spec, request.room)) {
-    return JobInserted{job.id, false, {}, {}, false, std::move(full)};
+    return JobInserted{job.id, false, {}, {}, false, full};
   }
   const auto cell = backlogs_.cell_id(job.cell);
   const auto routing_key = backlogs_.routing_key_id(routing_key_of(*job.spec));

@@ -85,6 +85,8 @@ class LeaseDeskActor : public LeaseDesk::base {
     ServiceGuard guard;
     std::size_t asked = 0;  ///< Leases asked for and not answered; the guard does not know them.
     std::optional<SteadyTime> armed{};
+    /// Cells that have been asked, whose dispatchers died before they answered.
+    std::multiset<CellKey> unanswered{};
   };
   struct Out {
     LeaseOut lease;
@@ -143,11 +145,13 @@ class LeaseDeskActor : public LeaseDesk::base {
     matchings_[service].lost(ask);
     const auto over = [this, service, ask] {
       take_permits(service, ask.count, {});
+      note_unanswered(service, ask.cell, false);
       matchings_[service].go_on(ask.request);
       match(service);
       forget_cell(ask.cell);
     };
     if (!limited_.contains(service)) return over();
+    note_unanswered(service, ask.cell, true);
     request(cell, caf::infinite, DescribeLane{service})
         .then([over](const LaneDescribed&) { over(); }, [over](const caf::error&) { over(); });
   }
@@ -229,7 +233,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   std::size_t permits(const std::string& service) {
     const auto found = limited_.find(service);
     if (found == limited_.end()) return LeaseMatching::unlimited;
-    const auto& [guard, asked, armed] = found->second;
+    const auto& [guard, asked, armed, unanswered] = found->second;
     const std::size_t available = guard.available(now());
     return available - std::min(available, asked);
   }
@@ -246,6 +250,28 @@ class LeaseDeskActor : public LeaseDesk::base {
     if (found == limited_.end()) return;
     found->second.asked -= std::min(found->second.asked, asked);
     for (const auto& lease : granted) found->second.guard.take(lease.job->lease, false, now());
+  }
+
+  void note_unanswered(const std::string& service, const CellKey& cell, bool is_unanswered) {
+    const auto found = limited_.find(service);
+    if (found == limited_.end()) return;
+    auto& cells = found->second.unanswered;
+    if (is_unanswered) {
+      cells.insert(cell);
+    } else if (const auto one = cells.find(cell); one != cells.end()) {
+      cells.erase(one);
+    }
+  }
+
+  /// A dispatcher has found the lease when it started. If its predecessor died before it could
+  /// report the lease, it counts against the rate, too.
+  void count_kept(Limited& limited, const LeaseKept& message, bool is_new) {
+    const Lease lease = message.lease.job->lease;
+    if (is_new && limited.unanswered.contains(message.key)) {
+      limited.guard.take(lease, false, now());
+    } else {
+      limited.guard.count(lease);
+    }
   }
 
   /// One timer per service, for the next moment at which its rate limit allows another lease.
@@ -283,7 +309,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     const auto& service = service_of(*message.lease.job);
     if (is_new) matchings_[service].note_lease(message.key);
     if (const auto found = limited_.find(service); found != limited_.end()) {
-      found->second.guard.count(message.lease.job->lease);
+      count_kept(found->second, message, is_new);
     }
     note_out({message.lease, message.key, message.cell});
   }

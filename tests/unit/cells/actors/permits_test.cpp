@@ -431,6 +431,28 @@ TEST_CASE("a lease counts under the limit although its dispatcher dies before it
   CHECK(engine.granted().size() == 1);
 }
 
+TEST_CASE("a lease counts against the rate although its dispatcher dies before it has granted it") {
+  Fixture engine{2, true};
+  engine.protection["vm"] = {{std::nullopt, 1, 1}, std::nullopt};
+  engine.crash_and_restart();
+  const auto first = engine.recorder->dispatchers.size();
+  for (const auto* customer : {"acme", "other"}) {
+    auto of = engine.request("a", {"vm"});
+    of.spec.customer = customer;
+    engine.submit(std::move(of));
+  }
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1");
+  const auto dispatcher = engine.recorder->dispatchers[first];
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
+  for (int n = 0; n < 5; ++n) engine.pass(milliseconds{100});
+  engine.commit_delay = milliseconds{0};
+  CHECK(engine.leases_out().size() == 1);
+  CHECK(engine.granted().empty());
+  for (int n = 0; n < 10; ++n) engine.pass(milliseconds{100});
+  CHECK(engine.granted().size() == 1);
+}
+
 TEST_CASE("leases of a pull service are granted at its limited rate") {
   Fixture engine{8};
   engine.protection["vm"] = {{std::nullopt, 10, 1}, std::nullopt};

@@ -451,7 +451,7 @@ BUGS = (
           "  if (without_permit_.erase(lease) == 0 && !BUG) return;\n  guard_.release(lease);\n"),),
     ),
     Bug(
-        "permit-twice", ("service-limit",),
+        "permit-twice", ("service-limit", "service-rate"),
         "a permit that a cell takes as its second at once is not counted",
         "cells/actors/permit_desk.cpp",
         (("      guard_.take(lease, probe, now);\n",
@@ -474,6 +474,48 @@ BUGS = (
         (("    owner_.send(message.cell, DeclineSlot{service_});\n",
           "    owner_.send(message.cell, DeclineSlot{service_});\n"
           "    if (BUG) return matching_.emptied(message.key);\n"),),
+    ),
+    Bug(
+        "saved-permits", ("service-rate",),
+        "permits that nobody takes are saved up beyond the burst",
+        "cells/model/rate_limit.cpp",
+        (("  const SteadyTime due = std::max(theoretical_.value_or(now), now);\n",
+          "  const SteadyTime due = BUG ? theoretical_.value_or(now)\n"
+          "                             : std::max(theoretical_.value_or(now), now);\n"),
+         ("  theoretical_ =\n      std::max(theoretical_.value_or(now), now) + interval_",
+          "  theoretical_ = (BUG ? theoretical_.value_or(now)\n"
+          "                      : std::max(theoretical_.value_or(now), now)) +\n"
+          "                 interval_")),
+    ),
+    Bug(
+        "rate-refilled", ("service-rate",),
+        "a reload that does not change the rate of a service lets the whole burst begin again",
+        "cells/model/service_guard.cpp",
+        (("  } else if (!rate_ || limits.rate_per_s",
+          "  } else if (BUG || !rate_ || limits.rate_per_s"),),
+    ),
+    Bug(
+        "unpaid-lease", ("service-rate",),
+        "a lease does not count against the rate of its service",
+        "cells/actors/lease_desk.cpp",
+        (("    for (const auto& lease : granted) found->second.guard.take(",
+          "    for (const auto& lease : granted)\n"
+          "      if (BUG) found->second.guard.count(lease.job->lease);\n"
+          "      else found->second.guard.take("),),
+    ),
+    Bug(
+        "sleeping-lease", ("idle-lease",),
+        "a worker outside that waits only for the rate of its service is not thought of again",
+        "cells/actors/lease_desk.cpp",
+        (("    if (!at || (armed && *armed <= *at)) return;\n",
+          "    if (BUG || !at || (armed && *armed <= *at)) return;\n"),),
+        first_seed=1770,
+    ),
+    Bug(
+        "timer-once", ("idle-worker",),
+        "the timer for the next permit of a service is armed once and never again",
+        "cells/actors/permit_desk.cpp",
+        (("  armed_.reset();\n", "  if (!BUG) armed_.reset();\n"),),
     ),
     # --- What becomes of a job -------------------------------------------------------------------
     Bug(
@@ -816,7 +858,7 @@ BUGS = (
         "cells/model/job_machine.cpp",
         (("  if (end.is_probe && (end.kind",
           "  if (!BUG && end.is_probe && (end.kind"),),
-        first_seed=2140,
+        first_seed=2760,
     ),
     # --- Quotas and weights ----------------------------------------------------------------------
     Bug(

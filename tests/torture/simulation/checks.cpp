@@ -68,6 +68,7 @@ constexpr std::array<Entry, check_count> entries = {{
     {"running-quota", "P7"},
     {"turns", "P7"},
     {"service-limit", "P7"},
+    {"service-rate", "P7"},
     {"circuit", "P7"},
     {"late-call", "P8"},
     {"late-slot", "P8"},

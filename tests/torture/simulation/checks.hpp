@@ -67,6 +67,7 @@ enum class Check : std::uint8_t {
   running_quota,
   turns,
   service_limit,
+  service_rate,
   circuit,
   late_call,
   late_slot,

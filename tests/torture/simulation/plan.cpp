@@ -15,6 +15,7 @@ constexpr std::uint64_t outside_rarity = 3;
 constexpr std::uint64_t workers_max = 4;  ///< Outside the daemon.
 constexpr std::uint64_t batches_rarity = 4;
 constexpr std::uint64_t protection_rarity = 3;
+constexpr std::uint64_t rates_rarity = 2;  ///< Of runs with protection.
 constexpr std::uint64_t compensation_rarity = 3;
 constexpr std::uint64_t schedules_rarity = 4;
 constexpr std::uint64_t sharing_rarity = 3;
@@ -113,6 +114,20 @@ void draw_protection(Plan& plan, Dice& dice) {
                         milliseconds{50 + dice.below(500)}, milliseconds{1000}};
     }
     if (protection.is_any()) plan.protection.emplace(name, protection);
+  }
+}
+
+/// Half of the runs with protection have services with a rate. Jobs wait for it, and all jobs of a
+/// run can still end in time.
+void draw_rates(Plan& plan, Dice& dice) {
+  if (!dice.one_in(rates_rarity)) return;
+  for (const auto& name : services) {
+    const auto rate_per_s = 2 + static_cast<double>(dice.below(10));
+    const auto burst = static_cast<std::uint32_t>(1 + dice.below(4));
+    if (dice.one_in(3)) continue;
+    ServiceLimits& limits = plan.protection[name].limits;
+    limits.rate_per_s = rate_per_s;
+    limits.burst = burst;
   }
 }
 
@@ -268,7 +283,8 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 }  // namespace
 
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, const Caps& caps) {
+               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, Dice& rates,
+               const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
   plan.jobs = 10 + dice.below(50);
@@ -295,6 +311,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   draw_workers(plan, outside);
   draw_producers(plan, batches);
   draw_protection(plan, protection);
+  draw_rates(plan, rates);
   draw_schedules(plan, schedules);
   draw_sharing(plan, sharing);
   draw_quotas(plan, quotas, caps.without.contains(Fault::quotas));

@@ -100,9 +100,11 @@ struct Plan {
 };
 
 /// The other dice decide about workers outside, batches, protection, compensation, schedules,
-/// sharing and quotas alone, so that seeds without them keep their course.
+/// sharing, quotas, small desks and the rates of services alone, so that seeds without them keep
+/// their course.
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, const Caps& caps);
+               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, Dice& rates,
+               const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.
 std::size_t window_max(const DispatchQueue::Limits& limits);

@@ -334,6 +334,7 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
   without_undo_ = without_undo;
   pulled_ = pulled;
   protection_.clear();
+  rates_.clear();
   circuit_until_.clear();
   last_end_at_.clear();
   circuits_.clear();

@@ -22,6 +22,7 @@
 #include "tests/torture/simulation/entity_lines.hpp"
 #include "tests/torture/simulation/faults.hpp"
 #include "tests/torture/simulation/routes.hpp"
+#include "tests/torture/simulation/service_rate.hpp"
 #include "tests/torture/simulation/turns.hpp"
 
 namespace simulation {
@@ -54,6 +55,7 @@ struct LiveHandOut {
   milliseconds timeout{};
   std::string worker{};  ///< The worker outside that has it; empty: one inside has.
   // The rest is about leases outside.
+  bool is_granted = false;   ///< An answer had it, whether that reached its worker or not.
   bool is_received = false;  ///< The worker knows of it.
   std::uint32_t holds = 0;   ///< Heartbeats without an answer; each may move the deadline.
   std::optional<WallTime> expires_at{};
@@ -451,6 +453,8 @@ class World : public EngineProbe {
   std::set<std::string> waiting_customers(const CellKey& cell) const;
   void check_turns(const Job& before);
   void check_limit(const Job& job);
+  void check_rate(const Job& job);
+  void note_ungranted(const Job& before);
   /// What the ends of calls say about a circuit.
   struct WatchedCircuit {
     SteadyTime since{};                 ///< Of its policy.
@@ -468,6 +472,7 @@ class World : public EngineProbe {
   bool may_be_probe(const Job& before) const;
   std::size_t running_at(const std::string& service) const;
   bool may_be_held_back(const std::string& service) const;
+  bool may_wait_for_rate(const std::string& service) const;
   bool may_have_permit(const std::string& service) const;
   void protect(const std::string& service, const Protection& protection);
   void end_circuit(const std::string& service);
@@ -604,6 +609,7 @@ class World : public EngineProbe {
   std::set<std::string> services_;
   std::set<std::string> without_undo_;  ///< Services that cannot undo what they do.
   std::map<std::string, ProtectionInForce> protection_;  ///< Of the services that have some.
+  std::map<std::string, ServiceRate> rates_;             ///< Of attempts, by service.
   /// Of services that have had a circuit since the daemon started: until when.
   std::map<std::string, SteadyTime> circuit_until_;
   std::map<std::string, SteadyTime> last_end_at_;  ///< Of an attempt, by service.

@@ -68,6 +68,7 @@ void World::handed_out(const Job& job, std::size_t running, std::size_t max) {
   handed_out_[job.lease].expires_at = expiry_of(job);
   handed_out_[job.lease].service = job.spec->services[job.step];
   check_limit(job);
+  check_rate(job);
   check_circuit(job);
   check_follower(job);
   check_bounds(job, running, max);
@@ -150,6 +151,7 @@ void World::protect(const std::string& service, const Protection& protection) {
   } else {
     protection_.erase(service);
   }
+  rates_[service].change(protection.limits, pulled_.contains(service), now_steady);
   protection.circuit ? void(circuit_until_[service] = SteadyTime::max()) : end_circuit(service);
 }
 
@@ -175,6 +177,33 @@ void World::check_limit(const Job& job) {
                                      std::to_string(most));
 }
 
+/// A reload that has not been answered may have changed the rate.
+void World::check_rate(const Job& job) {
+  const std::string& service = job.spec->services[job.step];
+  ServiceRate& rate = rates_[service];
+  rate.began(now_steady);
+  if (dying_ || reload_ || !rate.is_exceeded(now_steady)) return;
+  violated(Check::service_rate,
+           name(job) + " starts sooner than the rate of " + service + " allows");
+}
+
+/// A lease that ends before a worker outside is granted it, because its job is cancelled while the
+/// lease is being written, begins nothing at the service.
+void World::note_ungranted(const Job& before) {
+  const auto given = handed_out_.find(before.lease);
+  if (given == handed_out_.end() || given->second.worker.empty() || given->second.is_granted)
+    return;
+  rates_[given->second.service].did_not_begin(given->second.at);
+}
+
+/// The engine counts an attempt at a service when its desk hears of it: for a worker outside, that
+/// is when the lease is on disk.
+bool World::may_wait_for_rate(const std::string& service) const {
+  const auto found = rates_.find(service);
+  const milliseconds heard_within = pulled_.contains(service) ? granted_within : in_transit;
+  return found != rates_.end() && now_steady < found->second.next() + heard_within;
+}
+
 std::size_t World::running_at(const std::string& service) const {
   return static_cast<std::size_t>(
       std::count_if(handed_out_.begin(), handed_out_.end(),
@@ -183,7 +212,7 @@ std::size_t World::running_at(const std::string& service) const {
 
 /// Whether another attempt at the service may begin, as far as the world knows.
 bool World::may_have_permit(const std::string& service) const {
-  if (may_be_held_back(service)) return false;
+  if (may_be_held_back(service) || may_wait_for_rate(service)) return false;
   const auto found = protection_.find(service);
   if (found == protection_.end() || !found->second.protection.limits.concurrency) return true;
   return running_at(service) < *found->second.protection.limits.concurrency;
@@ -246,6 +275,7 @@ void World::lease_ended(const Job& before, const Job& after, AbortCause cause) {
   end.is_last = is_ended(after.state);
   check_verdict(end, before, after, cause);
   note_circuit(before, cause);
+  note_ungranted(before);
   last_end_at_[before.spec->services[before.step]] = now_steady;
   ended_[before.id] = end;
   if (!before.steps[before.step].worker.empty()) over_at_[before.lease] = now_steady;

@@ -45,6 +45,7 @@ void World::keep_leases() {
     given.entity = entity_of(job);
     given.timeout = job.spec->timeout;
     given.worker = job.steps[job.step].worker;
+    given.is_granted = true;
     given.is_received = last_call_[id] == job.lease;
     given.expires_at = expiry_of(job);
     given.service = job.spec->services[job.step];
@@ -150,6 +151,9 @@ void World::leases_answered(std::uint64_t request, const LeasesGranted& answer, 
     note((delivered ? "lease " : "undelivered lease ") + to_string(job.lease) + " of " + name(job) +
          " for " + wanted.asked.worker);
     check_lease_stored(job);
+    if (const auto given = handed_out_.find(job.lease); given != handed_out_.end()) {
+      given->second.is_granted = true;
+    }
     if (delivered) lease_received(lease);
   }
 }
@@ -182,7 +186,7 @@ void World::sent_away(const RequestLeases& asked, SteadyTime at) {
   for (auto& [which, leasable] : leasable_) {
     const auto& [cell, service, customer] = which;
     if (service != asked.service || (asked.customer && *asked.customer != customer)) continue;
-    if (leasable.since + idle_max >= at) continue;
+    if (leasable.since + idle_max >= at || !may_have_permit(service)) continue;
     if (shares) {
       const auto before = leasable.sent_away_at;
       const bool keeps = before && at <= *before + slots_linger;

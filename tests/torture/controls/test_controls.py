@@ -91,7 +91,8 @@ class LateAborts(ManyAttempts):
     variables = with_fault("late_abort")
 
     def test_one_late_abort_in_a_hundred_is_reported(self):
-        with mock.patch.object(Wakeups, "slowness", lambda *_: 1.0), \
+        """The test allows for what the machine adds; on a busy machine, that would hide them."""
+        with mock.patch.multiple(Wakeups, slowness=lambda *_: 1.0, allowance_s=lambda *_: 0.0), \
                 self.assertRaisesRegex(AssertionError, "late by"):
             self.check_http_attempts()
 

@@ -6,11 +6,11 @@
 
 namespace cells {
 
-/// Some actions, or all actions but some. Actions have names of any kind, so a set of all of them
-/// cannot be listed.
+/// The named actions, or all actions except the named ones. Clients choose action names freely, so
+/// the set of all actions cannot be listed.
 struct ActionSet {
   std::set<std::string> named{};
-  bool others = false;  ///< The actions that are not named belong to the set, and no named one.
+  bool others = false;  ///< True: every action except the named ones.
 
   static ActionSet all() { return {{}, true}; }
   static ActionSet all_if(bool condition) { return {{}, condition}; }

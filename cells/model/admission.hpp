@@ -33,26 +33,26 @@ class TurnedAway {
   std::uint64_t awaited_ = 0;
 };
 
-/// Refuses a job when `unfinished` has reached `jobs_max` (promise P9). `finished_per_s` is the
-/// measured rate at which jobs end; it determines the refusal's retry_after, the time until
-/// there is room for this client and for those `turned_away` before it.
+/// Refuses a job when `unfinished` has reached `jobs_max` (promise P9). The refusal's retry_after
+/// is the time until there is room for this client and for those `turned_away` before it, at
+/// `finished_per_s`, the measured rate at which jobs end.
 std::optional<Refusal> refuse_full(const CellKey& cell, std::uint64_t unfinished,
                                    std::uint64_t jobs_max, double finished_per_s,
                                    TurnedAway& turned_away);
 
 /// Refuses a job of `added` bytes when the unfinished jobs of the cell would then take more than
-/// `bytes_max`; 0: any number. retry_after assumes that the jobs are of equal size.
+/// `bytes_max` (0: no bound). retry_after assumes that the jobs are of equal size.
 std::optional<Refusal> refuse_bytes(const CellKey& cell, const JobCounts& counts,
                                     std::uint64_t bytes_max, std::uint64_t added,
                                     double finished_per_s, TurnedAway& turned_away);
 
-/// Refuses a job of `added` bytes for lack of room of its customer. `finished_per_s` and
-/// `turned_away` are those of the customer.
+/// Refuses a job of `added` bytes because the quota of its customer has no room for it.
+/// `finished_per_s` and `turned_away` are the customer's, not the cell's.
 Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint64_t added,
                         double finished_per_s, TurnedAway& turned_away);
 
-/// Refuses a job that counts for more bytes than the quotas of its cell, which keeps its jobs on
-/// disk, allow at all.
+/// Refuses a job that alone counts for more bytes than a quota of its cell allows. For cells that
+/// keep their jobs on disk.
 std::optional<Refusal> refuse_too_large(const CellKey& cell, std::uint64_t bytes,
                                         const CellSettings& settings);
 
@@ -60,8 +60,8 @@ std::optional<Refusal> refuse_too_large(const CellKey& cell, std::uint64_t bytes
 Refusal refuse_rate(const CellKey& cell, const SubmissionRates::TooFast& too_fast,
                     const CellSettings& settings);
 
-/// How fast the jobs of the customers end, and which clients were turned away: what the refusals of
-/// a customer's quota need. It remembers up to a thousand customers, those whose jobs ended last.
+/// How fast the jobs of each customer end, and how many of its clients were turned away, for
+/// refuse_customer. Remembers at most a thousand customers: those whose jobs ended most recently.
 class CustomerEndRates {
  public:
   struct Customer {
@@ -70,7 +70,7 @@ class CustomerEndRates {
   };
 
   void job_ended(const std::string& customer, SteadyTime now);
-  /// Remembers the customer.
+  /// The entry of this customer, added if there is none.
   Customer& of(const std::string& customer);
   void clear() { customers_.clear(); }
   std::size_t size() const { return customers_.size(); }
@@ -81,8 +81,9 @@ class CustomerEndRates {
   std::map<std::string, Customer> customers_;
 };
 
-/// Refuses a job in memory for lack of room there. retry_after is the time until one job of the
-/// cell has ended, and one more for each of those `turned_away` before it, of `unfinished` jobs.
+/// Refuses a job because the memory for jobs is full. retry_after is the time until enough of the
+/// cell's `unfinished` jobs have ended: one for this client, and one for each client `turned_away`
+/// before it.
 Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,
                       std::uint64_t unfinished, double finished_per_s, TurnedAway& turned_away);
 

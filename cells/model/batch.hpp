@@ -15,12 +15,13 @@ namespace cells {
 /// The client that posted a batch.
 struct BatchOwner {
   std::string token;     ///< The name of its token; empty: it had none.
-  std::string customer;  ///< The customer that the token was bound to; empty: to none.
+  std::string customer;  ///< The customer that the token was bound to; empty: none.
 
   auto operator<=>(const BatchOwner&) const = default;
 };
 
-/// The jobs of a batch that are or were in memory. Their counts reach the disk now and then.
+/// The jobs of a batch that are or were in memory. Their counts are stored from time to time, not
+/// with each change.
 struct BatchInMemory {
   JobCounts counts;
   std::uint64_t stored = 0;  ///< Jobs that have not been removed.
@@ -44,9 +45,9 @@ struct Batch {
   bool is_cancelled = false;  ///< Its jobs are being cancelled.
   /// The latest time at which a job ended or the batch was closed.
   std::optional<WallTime> last_end;
-  /// What of `counts` and `stored` are jobs in memory.
+  /// The part of `counts` and `stored` that jobs in memory account for.
   BatchInMemory in_memory;
-  std::uint64_t forgotten = 0;  ///< Jobs in memory that had not ended when the daemon did.
+  std::uint64_t forgotten = 0;  ///< Unfinished jobs in memory that a restart lost.
 
   bool operator==(const Batch&) const = default;
 };
@@ -54,27 +55,27 @@ struct Batch {
 /// The number of jobs that were accepted.
 std::uint64_t total_of(const Batch& batch);
 
-/// From 0 to 1, which only a finished batch reaches.
+/// From 0 to 1; only a finished batch reaches 1.
 double progress_of(const Batch& batch);
 
 /// When the last job ended; none while the batch is open or has an unfinished job. A job that is
 /// reopened makes the batch unfinished again.
 std::optional<WallTime> finished_at(const Batch& batch);
 
-/// Whether nothing is left to keep the batch for: the row of such a batch goes with its last job,
-/// and that of a batch without jobs when retention reaches `last_end`.
+/// Whether the batch is closed and none of its jobs is stored. The store removes a batch together
+/// with its last job, and a batch without jobs when retention reaches `last_end`.
 bool is_deserted(const Batch& batch);
 
-// What happens to a batch.
+// The changes of a batch.
 
 void add_job(Batch& batch, const Job& job);
 void change_job(Batch& batch, JobState before, JobState after, std::optional<WallTime> ended_at);
 void remove_job(Batch& batch);
 void close(Batch& batch, WallTime now);
-/// Counts the jobs in memory as they are now.
+/// Counts these jobs in memory in place of those counted before.
 void count_in_memory(Batch& batch, const BatchInMemory& jobs);
-/// The daemon has started anew, with `kept` of the jobs in memory: the others are forgotten unless
-/// they had ended.
+/// The daemon has restarted. Of the jobs in memory, only `kept` still exist: the others stay
+/// counted if they had ended, and are forgotten otherwise.
 void forget_memory(Batch& batch, const BatchInMemory& kept, WallTime now);
 
 }  // namespace cells

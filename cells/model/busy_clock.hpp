@@ -8,9 +8,9 @@
 
 namespace cells {
 
-/// How fast the jobs of a cell end is measured by this clock: a cell that had no jobs for a day is
-/// not slow. Jobs that are not due yet are nothing to run, unless they fill the queue: then nobody
-/// else has room until some of them have ended.
+/// The clock for measuring how fast the jobs of a cell end: a cell that had no jobs for a day is
+/// not slow. Jobs that are not due yet do not make the cell busy, unless they fill its queue: then
+/// no other job has room until some of them have ended.
 class BusyClock {
  public:
   void count(const JobCounts& jobs, std::uint64_t jobs_max, SteadyTime now) {
@@ -24,8 +24,8 @@ class BusyClock {
 
  private:
   bool is_busy_ = true;
-  SteadyTime idle_since_{};  ///< If it is not busy.
-  microseconds idle_{0};     ///< In all, before.
+  SteadyTime idle_since_{};  ///< While the cell is not busy.
+  microseconds idle_{0};     ///< The sum of the idle times that are over.
 };
 
 }  // namespace cells

@@ -30,19 +30,18 @@ struct SlotLoans {
 
 /// Keeps account of the slots that the cells hold. A cell starts a job only in a slot that it
 /// holds, so all cells together never start one beyond the total. Without a limit, jobs that still
-/// run beyond a burst that was lowered do not count, so that the guarantees of other cells do not
-/// wait for them.
+/// run beyond a lowered burst do not count, so that other cells need not wait for their guarantees.
 ///
 /// A cell that needs no more than its guarantee holds all of it and reports nothing. The book takes
-/// such a cell to be idle until it needs a slot for another cell: then it recalls one, and the cell
-/// reports what it needs itself. Cells that hold more than MaxMinShares gives them give slots back
-/// as their jobs end. Slots that no cell needs return to the guarantees that they came from.
+/// such a cell to be idle until it needs a slot for another cell: then the book recalls a slot, and
+/// the cell reports how many it needs. Cells that hold more than MaxMinShares gives them give slots
+/// back as their jobs end. Slots that no cell needs return to the guarantees that they came from.
 ///
 /// Pure: the caller carries out the orders. A report or an order costs O(log n) for each slot that
 /// moves. Not thread-safe.
 class CapacityBook {
  public:
-  /// To a cell: exactly one of the two is set.
+  /// An order to a cell. Either `grant` or `recall_to` is set.
   struct Order {
     CellKey cell;
     std::optional<std::uint32_t> grant{};  ///< More slots; forget an earlier recall.
@@ -53,20 +52,21 @@ class CapacityBook {
     bool operator==(const Order&) const = default;
   };
 
-  /// From now on grants slots, and answers each cell that has joined. Before, cells only join: the
-  /// jobs of one that has not joined yet may be running.
+  /// From now on the book grants slots, and answers each cell that has joined. Until then it only
+  /// lets cells join, because a cell that has not joined yet may have running jobs.
   void open();
   /// How many jobs all cells together may run; none: the sum of their guarantees.
   void limit(std::optional<std::uint64_t> total);
   /// The cell starts, or starts again after it died, with `running` jobs that already run: it holds
-  /// their slots and no others. Once the book is open, it is granted some, possibly none.
+  /// their slots and no others. Once the book is open, the cell receives a grant, possibly of no
+  /// slots.
   void join(const CellKey& cell, const SlotTerms& terms, std::uint32_t running);
   /// The cell gives back slots, and could use `need` in all. False: there is no such cell.
   bool report(const CellKey& cell, const SlotTerms& terms, std::uint32_t need,
               std::uint32_t returned);
   void leave(const CellKey& cell);
 
-  /// What is to be done since the last call.
+  /// The orders since the last call.
   std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
 
   /// Unless a limit exceeds the sum of all guarantees, or was lowered below what runs, the sums of
@@ -84,11 +84,11 @@ class CapacityBook {
     std::uint32_t need = 0;
     std::uint32_t held = 0;
     std::optional<std::uint32_t> recall_to{};  ///< Less than `held`.
-    bool has_answered = false;                 ///< The recall: what is still held is in use.
+    bool has_answered = false;                 ///< The recall: slots still held are in use.
     std::uint32_t lacks = 0;                   ///< As counted in `wanted_`.
     std::uint32_t within = 0;                  ///< As counted in `within_`.
     std::uint32_t recalled = 0;                ///< As counted in `recalled_`.
-    std::uint64_t wants_since = 0;             ///< Orders the cells that want slots; 0: does not.
+    std::uint64_t wants_since = 0;             ///< Orders the cells that want slots; 0: wants none.
 
     std::uint32_t expected() const { return recall_to.value_or(held); }
   };

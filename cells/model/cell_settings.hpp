@@ -32,8 +32,7 @@ inline constexpr std::uint64_t memory_bytes_default = 64 << 20;
 
 struct CellSettings {
   std::uint32_t pool_size = 4;  ///< What the cell is guaranteed; 1 to pool_size_max.
-  /// The most jobs that it may run, borrowed slots included; none: the pool size, even after an
-  /// override.
+  /// The most jobs that it may run, borrowed slots included; none: the pool size in force.
   std::optional<std::uint32_t> pool_burst{};
   std::uint32_t pool_weight = 1;      ///< When idle slots are divided; 1 to pool_weight_max.
   milliseconds timeout{30000};        ///< Of an attempt, if the job sets none.
@@ -41,7 +40,7 @@ struct CellSettings {
   std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.
   Durability durability = Durability::disk;
   /// Bounds the queued_bytes of unfinished jobs, or the memory that all jobs in memory take; 0: no
-  /// bound of jobs on disk, `memory_bytes_default` for jobs in memory.
+  /// bound for jobs on disk, `memory_bytes_default` for jobs in memory.
   std::uint64_t bytes_max = 0;
   /// With Durability::memory: a graceful shutdown saves unfinished jobs to a file for the next
   /// start.
@@ -60,7 +59,7 @@ struct CellSettings {
   bool operator==(const CellSettings&) const = default;
 };
 
-/// 0: none.
+/// The value of this limit; 0: no limit.
 double quota_of(const CellSettings& settings, QuotaLimit limit);
 void set_quota(CellSettings& settings, QuotaLimit limit, double value);
 /// The settings with an administrator's limits instead of the configured ones.

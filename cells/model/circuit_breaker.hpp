@@ -27,10 +27,10 @@ enum class CallSign : std::uint8_t {
   nothing,   ///< The call was aborted, or the provider asked for a pause.
 };
 
-/// While closed, it opens after `failures` failing calls in a row within `window`. In every state
-/// it opens at once if the provider does not accept celld's credentials (`refusing`). After `open`
-/// it is half-open: then one call decides whether it closes or opens again. (M. Nygard, "Release
-/// It!", 2nd edition, chapter 5.) Not thread-safe.
+/// A closed circuit opens after `failures` failing calls in a row within `window`. In every state,
+/// the circuit opens at once if the provider does not accept celld's credentials (`refusing`).
+/// After the time `open` it is half-open: the outcome of one call then closes it or opens it again.
+/// (M. Nygard, "Release It!", 2nd edition, chapter 5.) Not thread-safe.
 class CircuitBreaker {
  public:
   explicit CircuitBreaker(const CircuitPolicy& policy) : policy_(policy) {}
@@ -46,10 +46,10 @@ class CircuitBreaker {
   /// Why it is not closed; empty if it is.
   const std::string& why() const { return why_; }
 
-  /// A call has ended. `is_probe`: it began while the circuit was half-open. `what` says, for
-  /// people, how it failed.
+  /// A call has ended. `is_probe`: it began while the circuit was half-open. `what` tells an
+  /// operator how it failed.
   void ended(CallSign sign, bool is_probe, std::string_view what, const Now& now);
-  /// Closes it, and forgets the failures.
+  /// Closes the circuit, and forgets the failures.
   void reset(WallTime now);
 
  private:
@@ -57,7 +57,7 @@ class CircuitBreaker {
   bool is_closed() const { return why_.empty(); }
 
   CircuitPolicy policy_;
-  std::deque<SteadyTime> failures_;       ///< The latest in a row, at most `policy_.failures`.
+  std::deque<SteadyTime> failures_;  ///< Times of the latest in a row, at most `policy_.failures`.
   std::optional<SteadyTime> open_until_;  ///< Set while it is open; in the past: half-open.
   std::optional<WallTime> since_;
   std::string why_;

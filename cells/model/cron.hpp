@@ -1,9 +1,9 @@
 // Cron expressions: minute, hour, day of the month, month, day of the week.
 //
-// A field is a list of values, ranges and `*`, separated by commas; `/n` behind a range or `*`
-// takes every n-th value. Months and days of the week may be named ("jan", "mon"), and Sunday is 0
-// or 7. If neither day field begins with `*`, a day matches that either of them names; otherwise
-// both must match, as in Vixie's cron.
+// A field is a list of values, ranges and `*`, separated by commas; `/n` after a range or `*` takes
+// every n-th value. Months and days of the week may be named ("jan", "mon"), and Sunday is 0 or 7.
+// If neither day field begins with `*`, a day has to match only one of them; otherwise it has to
+// match both, as in Vixie's cron.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ class CronRule {
   static std::variant<CronRule, std::vector<std::string>> parse(std::string_view text);
 
   /// The first matching time after this one, at most 41 years later. A local time that a change of
-  /// the zone's offset leaves out is moved to the end of the gap; one that occurs twice matches
-  /// only the first time.
+  /// the zone's offset skips is moved to the end of the gap; one that occurs twice matches only the
+  /// first time.
   std::optional<WallTime> next_after(WallTime after, const TimeZone& zone) const;
 
  private:

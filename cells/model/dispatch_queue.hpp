@@ -26,7 +26,8 @@ namespace cells {
 struct DispatchTerms {
   CustomerWeights weights;
   milliseconds priority_step{0};  ///< See priority_rank.
-  /// How many jobs of one customer may run at once; 0: any number. Bounds what is fetched for it.
+  /// How many jobs of one customer may run at once; 0: any number. Also bounds how many jobs are
+  /// fetched for the customer.
   std::uint32_t running_max = 0;
 
   bool operator==(const DispatchTerms&) const = default;
@@ -46,7 +47,7 @@ class DispatchQueue {
     std::size_t customers_max = 256;
     std::size_t jobs_max = 1024;      ///< Of all customers together, roughly.
     std::size_t bytes_max = 4 << 20;  ///< As counted by approximate_bytes, roughly.
-    /// What it may hold, roughly, however little of the budget of all windows is left.
+    /// What a window may hold, roughly, even if the budget of all windows is used up.
     std::size_t jobs_min = 2;
   };
 
@@ -75,7 +76,7 @@ class DispatchQueue {
 
   /// The customer may start no job: its jobs leave the window and are not fetched.
   void block(const std::string& customer);
-  /// It may again.
+  /// The customer may start jobs again.
   void unblock(const std::string& customer);
 
   /// The store may have runnable jobs that were never offered: begin a sweep.
@@ -102,7 +103,7 @@ class DispatchQueue {
   /// Whether a job of this customer has been sought, and the store has not answered yet.
   bool seeks(const std::string& customer) const;
 
-  /// The job was taken, and left for another lane. The answer to a fetch under way may still have
+  /// The job was taken, and moved to another lane. The answer to a fetch under way may still list
   /// it.
   void left(JobId id);
 
@@ -132,7 +133,7 @@ class DispatchQueue {
   bool is_fetching() const { return fetch_.has_value(); }
 
   bool empty() const { return jobs_ == 0; }
-  /// Whether there is no job in the window, and for certain none in the store.
+  /// Whether the window has no job, and the store certainly has none either.
   bool is_done() const { return customers_.empty() && !sweeping_ && !fetch_; }
   std::size_t size() const { return jobs_; }
 
@@ -147,7 +148,7 @@ class DispatchQueue {
     bool complete = true;      ///< `jobs` has every runnable job of this customer.
     bool wants_fetch = false;  ///< Is in `to_fetch_`.
     bool evicted = false;      ///< Out of the window until the sweep brings it back, or `unblock`.
-    bool sought = false;       ///< Has a job in the window soon, however full it is.
+    bool sought = false;       ///< Gets a job into the window, even if the window is full.
   };
 
   static bool is_sweep(const Fetch& asked);
@@ -186,13 +187,13 @@ class DispatchQueue {
   std::size_t jobs_ = 0;
   WindowBytes bytes_;
   std::optional<Fetch> fetch_;    ///< Sent, and not yet answered.
-  std::set<JobId> left_;          ///< Its answer may have these jobs, which have left.
+  std::set<JobId> left_;          ///< Jobs that have left; its answer may still list them.
   bool fetch_missed_ = false;     ///< Its answer may lack jobs that the store has by now.
   bool fetch_outdated_ = false;   ///< Its answer has another order of jobs than now.
   bool sweeping_ = false;         ///< There may be customers outside the window.
   bool sweep_missed_ = false;     ///< The current sweep may have skipped some of them.
   std::string sweep_after_;       ///< The sweep continues after this name; empty: at the start.
-  std::set<std::string> absent_;  ///< Customers outside the window, sought and found without jobs.
+  std::set<std::string> absent_;  ///< Customers outside the window that are known to have no job.
 };
 
 }  // namespace cells

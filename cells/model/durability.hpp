@@ -1,9 +1,9 @@
 // How a job is kept: on disk, or in memory only.
 //
 // All open jobs (unfinished or settling) of one customer and product are kept the same way, and so
-// are those of one cell: a job is kept as its cell says, and no configuration is adopted under
-// which the jobs of some backlog would have to change their durability (`conflicting_rule`). An
-// entity belongs to one customer and product, so its line is never divided (promise P6).
+// are those of one cell: a job is kept as its cell says, and celld adopts no configuration that
+// would change the durability of an open job (`conflicting_rule`). An entity belongs to one
+// customer and product, so its line is never divided (promise P6).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ std::string_view to_string(Durability durability);
 /// The inverse of to_string; nothing for an unknown name.
 std::optional<Durability> parse_durability(std::string_view name);
 
-/// The rule whose durability differs from that of the open jobs of this cell, customer and product:
-/// that of their cell, or that of the cell which the routing names for them. Null: neither does.
+/// A rule that conflicts with `kept`, the durability of the open jobs of this cell, customer and
+/// product: the rule of the cell that the routing names for them, or the rule of the cell that they
+/// are in. Null: neither conflicts.
 const CellRule* conflicting_rule(const Routing& routing, const CellKey& cell,
                                  const std::string& customer, const std::string& product,
                                  Durability kept);

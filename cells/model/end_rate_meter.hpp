@@ -1,4 +1,4 @@
-// How fast jobs end, from thousands in a second to one in hours.
+// How fast jobs end, from thousands per second to one every few hours.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 namespace cells {
 
 /// Remembers the last sixteen seconds in which a job ended, however long ago they were, so that the
-/// rate of a slow cell is known too. Jobs that run side by side and end together count as often as
-/// they are. Its clock may stand still while there is nothing to run.
+/// rate of a slow cell is known too. Jobs that end at the same moment all count. The clock may
+/// stand still while there is nothing to run (BusyClock).
 class EndRateMeter {
  public:
   void count(SteadyTime now, std::uint32_t jobs = 1);
-  /// Jobs per second, as far as can be told from those that have ended; 0 when none has.
+  /// Jobs per second, estimated from those that have ended; 0 if none has.
   double per_second(SteadyTime now) const;
   /// When a job last ended, in seconds of the steady clock.
   std::int64_t last_s() const { return size_ == 0 ? 0 : at(size_ - 1).second; }

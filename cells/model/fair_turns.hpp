@@ -15,14 +15,14 @@ namespace cells {
 
 /// Parties take turns by start-time fair queueing (P. Goyal, H. M. Vin and H. Cheng, "Start-Time
 /// Fair Queueing", 1996), charged by service time: an estimate when a service starts, corrected
-/// when it ends. Each party has a clock, which its service moves on by time / weight; the party
-/// whose clock is the earliest goes first. Not thread-safe.
+/// when it ends. Each party has a clock, which its service advances by time / weight; the party
+/// with the earliest clock goes first. Not thread-safe.
 ///
 /// While services do not overlap, a party gets at least what the fluid model (GPS) gives it, minus
 /// at most the longest service of each other party (docs/reliability.md, P7).
 class FairTurns {
  public:
-  /// Takes part while it is in the ring; must stay at its address then.
+  /// Takes part while it is in the ring, and must not move in memory during that time.
   class Party {
    public:
     bool in_ring() const { return place_ == Place::ring; }
@@ -38,25 +38,25 @@ class FairTurns {
     std::uint64_t order_ = 0;      ///< Among parties with equal clocks the lower goes first.
     std::uint32_t weight_ = 1;
     Place place_ = Place::outside;
-    /// For its services, oldest first: how far each has moved the clock.
+    /// How far each service that has not ended has moved the clock, oldest service first.
     std::deque<std::int64_t> charged_us_;
     std::int64_t charged_sum_us_ = 0;
   };
 
-  /// The party has something to be served: enters the ring, unless it is in it. It still
-  /// owes for service beyond its share, but keeps no credit.
+  /// The party has work: it enters the ring, unless it is in the ring already. Service beyond its
+  /// share still counts against it, but a share that it did not use is not credited.
   void join(Party& party);
-  /// The party has nothing more to be served.
+  /// The party has no more work.
   void leave(Party& party);
-  /// The party has something more to be served, which is on its way: it leaves the ring, and keeps
-  /// its clock until it joins again.
+  /// The party's next work is on its way: the party leaves the ring, and keeps its clock until it
+  /// joins again.
   void suspend(Party& party);
 
   /// The party whose turn it is; null when the ring is empty.
   Party* next();
   /// A service of the party begins, in its turn or not.
   void charge(Party& party);
-  /// Whether the party has been served, since it entered the ring, for as long as `weight` usual
+  /// Whether the party has been served, since it entered the ring, for as long as `weight` average
   /// services take.
   bool has_had_turn(const Party& party) const {
     return party.clock_us_ - party.entered_us_ >= estimate_us_;
@@ -70,10 +70,10 @@ class FairTurns {
   /// `weight` is greater than 0. A party of twice the weight gets twice the service time.
   void set_weight(Party& party, std::uint32_t weight);
 
-  /// Virtual time: the latest clock, without what is only estimated, of a party that was served.
+  /// Virtual time: the latest clock of all parties that were served, not counting estimates.
   std::int64_t now_us() const { return now_us_; }
   std::int64_t clock_us(const Party& party) const { return party.clock_us_; }
-  /// A party that is new here has had service before.
+  /// For a new party that was served before it came here.
   void set_clock(Party& party, std::int64_t clock_us) { party.clock_us_ = clock_us; }
 
   /// The number of parties in the ring, or suspended.
@@ -99,14 +99,14 @@ class FairTurns {
   std::int64_t estimate_us_ = 1000;  ///< Moving average of service times.
 };
 
-/// The clocks of parties that are gone and are ahead of those that are served. It remembers up to a
-/// thousand, those that are furthest ahead.
+/// The clocks of parties that have left while ahead of virtual time, so that a party cannot escape
+/// its debt by leaving. Remembers at most a thousand: those that are furthest ahead.
 class ClockMemory {
  public:
   void note(const std::string& name, std::int64_t clock_us, std::int64_t now_us);
   /// Forgets the clock, and returns it; 0 if there is none.
   std::int64_t take(const std::string& name);
-  /// The party has been served elsewhere. Changes nothing for one that is not remembered.
+  /// The party has been served elsewhere. Changes nothing if its clock is not remembered.
   void add(const std::string& name, std::int64_t by_us);
 
   std::size_t size() const { return clocks_us_.size(); }

@@ -13,12 +13,13 @@
 namespace cells {
 
 /// Identifies a job; a greater id was created later. Places in an entity's line (`Job::place`) are
-/// drawn from the same numbers, so that a job that is due at once uses its id as its place.
-/// Layout: milliseconds since 1970 in the upper 43 bits, a counter in the lower 20; always positive
-/// as a signed 64-bit integer. 0 is no id.
+/// drawn from the same numbers, so that a job that is due at once uses its id as its place. Layout:
+/// milliseconds since 1970 in the upper 43 bits, a counter in the lower 20; always positive as a
+/// signed 64-bit integer. 0 is never an id.
 using JobId = std::uint64_t;
 
-/// Identifies a batch (batch.hpp). Made, written and ordered like a JobId, but among batches alone.
+/// Identifies a batch (batch.hpp). Generated, formatted and ordered like a JobId, but unique only
+/// among batches.
 using BatchId = std::uint64_t;
 
 /// The text form of a JobId: 13 characters of Crockford's base 32, lower case, sortable.
@@ -35,9 +36,9 @@ WallTime time_of(JobId id);
 /// Hands out strictly increasing ids; thread-safe. Follows the wall clock, but never backwards.
 class JobIdSource {
  public:
-  /// `offset` is where the counter begins in each millisecond. With another offset at each start
-  /// of celld, an id that a crash forgot is hardly ever handed out again, even if the clock was set
-  /// back meanwhile.
+  /// `offset` is where the counter begins in each millisecond. A different offset at each start of
+  /// celld makes it unlikely that an id lost in a crash is handed out again, even if the clock was
+  /// set back meanwhile.
   explicit JobIdSource(std::uint64_t offset = 0) : offset_(offset) {}
 
   /// From now on, every id handed out is greater than `last`.

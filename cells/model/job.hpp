@@ -48,10 +48,10 @@ enum class StepState : std::uint8_t {
 
 enum class Severity : std::uint8_t { info, warning, error };
 
-/// What happens to what a job has done when it fails for good.
+/// What happens to the effects of a job that fails for good.
 enum class OnFailure : std::uint8_t {
-  stop,        ///< It stays.
-  compensate,  ///< Its services undo it.
+  stop,        ///< They stay.
+  compensate,  ///< Its services undo them.
 };
 
 /// The name in the API, for example "queued".
@@ -114,12 +114,12 @@ struct Step {
   std::optional<WallTime> started_at;
   std::optional<WallTime> finished_at;
   std::optional<double> progress;  ///< 0 to 1, as a worker outside reports it.
-  std::string
-      worker{};  ///< Running: the worker outside that has the lease; empty: one inside has it.
+  /// While running: the worker outside that has the lease; empty: a worker inside has it.
+  std::string worker{};
   /// Set if a worker outside ended the latest attempt by a report.
   std::optional<StepReport> report{};
-  /// An operation that the provider has begun, in the words of the kind of provider: later calls go
-  /// on with it instead of beginning another one. Empty: none.
+  /// An operation that the provider has begun, in a notation that only this kind of provider reads.
+  /// Later calls continue the operation instead of beginning another one. Empty: none.
   std::string operation{};
   /// The outcome of an attempt is unknown, so the step may have to be undone although it failed.
   /// Only of jobs that compensate.

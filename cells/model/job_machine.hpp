@@ -21,11 +21,11 @@
 //                                                                    ▼
 //                                                                  failed
 //
-// Steps are undone one after the other, the last first: those that succeeded, and those of which
-// the outcome of an attempt is unknown, or that have begun an operation. An undo is tried like a
-// step: as often, with the same backoff and timeout, and interruptions are not counted. One that
-// fails for good leaves its step as undo_failed, and the next undo follows. The job keeps its first
-// error. It can neither expire nor be cancelled any more.
+// Steps are undone one after the other, the last first: those that succeeded, those that had an
+// attempt with an unknown outcome, and those that have begun an operation. An undo is tried like a
+// step: as often, with the same backoff and timeout, and interruptions are not counted. An undo
+// that fails for good leaves its step as undo_failed, and the next undo follows. The job keeps its
+// first error. A compensating job can neither expire nor be cancelled.
 //
 // An attempt whose provider has begun an operation (AttemptEnd::Kind::pending) takes several calls.
 // Between them the job is retrying, and its step stays running and keeps the operation.
@@ -63,7 +63,7 @@ struct AttemptEnd {
     cancelled,    ///< Aborted because the job is to be cancelled; outcome unknown.
     interrupted,  ///< Cut short by a crash in celld; not counted, but three in a row fail the job.
     handed_back,  ///< Cut short by a shutdown; not counted.
-    pending,      ///< Goes on after `retry_after`, with `operation`.
+    pending,      ///< The attempt continues after `retry_after`, with `operation`.
   };
   Kind kind = Kind::unknown;
   std::string code;
@@ -72,17 +72,18 @@ struct AttemptEnd {
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;
   std::optional<StepReport> report;        ///< Set if a worker outside reported the end.
-  bool is_probe = false;                   ///< If it failed, it is not counted.
+  bool is_probe = false;                   ///< A failed probe is not counted.
   bool never_began = false;                ///< The provider was certainly not called.
   std::optional<std::string> operation{};  ///< Replaces Step::operation, unless the step ends.
   bool in_doubt = false;                   ///< As CallOutcome::in_doubt.
 };
 
-/// The job, running under `lease`. It must be queued, retrying or compensating, and have a step
-/// left. `worker` is the name of the worker outside that has the lease; empty: one inside has it.
+/// The job, running under `lease`. `job` must be queued, retrying or compensating, and have a step
+/// left. `worker` is the name of the worker outside that has the lease; empty: a worker inside has
+/// it.
 Job start_attempt(const Job& job, Lease lease, WallTime now, std::string worker = {});
 
-/// The running job, after its worker outside has told how far it is.
+/// The running job, after its worker outside has reported its progress.
 Job note_progress(const Job& job, std::optional<double> progress, std::string message,
                   WallTime now);
 
@@ -116,11 +117,10 @@ Job request_cancel(const Job& job);
 /// Whether the job has failed or been cancelled, and no step of it was undone.
 bool can_reopen(const Job& job);
 
-/// The reopened job: due at once in `cell`, at `place` in its entity's line. It goes on at
-/// its first step that has not succeeded, and attempts are counted from zero. If the job still
-/// keeps its entity
-/// (`settle_until`), it is retrying until then, at the place that it has. An `expires_at` that has
-/// passed is dropped. A job with no step left has succeeded.
+/// The reopened job: due at once in `cell`, at `place` in its entity's line. It continues at its
+/// first step that has not succeeded, and attempts are counted from zero. If the job still keeps
+/// its entity (`settle_until`), it is retrying until then, and keeps its place. An `expires_at`
+/// that has passed is dropped. A job with no step left has succeeded.
 Job reopen(const Job& job, const CellKey& cell, JobId place, WallTime now);
 
 }  // namespace cells

@@ -33,7 +33,7 @@ class LeaseMatching {
     std::uint64_t number = 0;             ///< Unique; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
     std::size_t max = 1;                  ///< Leases.
-    bool waits = true;                    ///< False: it is over as soon as no cell can be asked.
+    bool waits = true;                    ///< False: it ends as soon as no cell can be asked.
   };
   /// Ask this cell for up to `count` leases for this request.
   struct Ask {
@@ -60,7 +60,7 @@ class LeaseMatching {
   std::optional<Ask> next_ask(std::size_t permits = unlimited);
   /// The answer of the cell: how many leases it granted, and how many more it could grant.
   void answered(const Ask& ask, std::size_t granted, LaneState lane, std::size_t available);
-  /// The request takes no more than it has.
+  /// The request takes no more leases than it has.
   void fill(std::uint64_t request);
   /// The cell is gone, and with it the answer. The request is not matched until `go_on`.
   void lost(const Ask& ask);
@@ -86,9 +86,9 @@ class LeaseMatching {
     std::size_t available = 0;  ///< Leases that it could grant, as far as is known.
     std::size_t asked = 0;      ///< Leases asked for and not answered.
     std::size_t asks = 0;       ///< Asks not answered.
-    /// The most asks that were unanswered when a slot was last declined. The cell may answer such
-    /// an ask with `busy` and then read DeclineSlot, which makes it forget that a worker waits. So
-    /// this answer promises no slot.
+    /// Of `asks`, those sent before a slot was last declined. The cell may answer such an ask with
+    /// `busy` and only then read DeclineSlot, which makes it forget that a worker waits. Such an
+    /// answer therefore promises no slot.
     std::size_t asks_overtaken = 0;
     std::set<std::string> wanted;  ///< It will offer a slot for these customers; "": for any.
   };

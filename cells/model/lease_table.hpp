@@ -24,7 +24,7 @@ enum class AbortCause : std::uint8_t { none, timeout, expiry, cancel, hand_back,
 struct LiveLease {
   JobPtr job;
   SteadyTime handed_out_at{};
-  SteadyTime deadline{};  ///< SteadyTime::max() if none is set until the worker begins.
+  SteadyTime deadline{};  ///< SteadyTime::max(): not set until the worker begins.
   AbortCause abort = AbortCause::none;
   bool started = false;      ///< Its worker reported JobWorkStarted.
   std::uint64_t worker = 0;  ///< The worker inside that has it; 0 if that worker is gone.
@@ -50,7 +50,8 @@ class LeaseTable {
   /// The attempt was aborted: its deadline and its job's expiry no longer count.
   void abort(const Lease& lease, AbortCause cause);
 
-  /// The worker outside that has the lease is to give up; until then its deadline still counts.
+  /// The worker outside that has the lease is asked to give it up; its deadline still counts until
+  /// then.
   void ask_back(const Lease& lease);
 
   /// Leases that are not being aborted and whose deadline is at or before `now`.

@@ -10,10 +10,10 @@
 namespace cells {
 
 /// Each cell has what it asks for, up to its guarantee. What the guarantees leave idle is divided
-/// between the cells that ask for more, in whole slots, max-min fair by weight (D. Bertsekas and
-/// R. Gallager, "Data Networks", 1992, section 6.5.2): no cell could have a slot more without
-/// another, whose slots count for no more, having one less. Work-conserving: capacity is left over
-/// only if no cell may take it.
+/// between the cells that ask for more, in whole slots, max-min fair by weight (D. Bertsekas and R.
+/// Gallager, "Data Networks", 1992, section 6.5.2): no cell could gain a slot unless a cell that
+/// has no more, in relation to its weight, lost one. Work-conserving: capacity is left over only if
+/// no cell may take it.
 ///
 /// A change costs O(log n) for each slot that moves, whatever the number of cells; slots move only
 /// if the shares would be unfair otherwise. Not thread-safe.
@@ -48,7 +48,8 @@ class MaxMinShares {
     std::uint32_t guaranteed() const;
     std::uint32_t extra_max() const;
   };
-  /// `slots` divided by `weight`. Of two equal levels, that of the greater weight is less.
+  /// `slots` divided by `weight`. Of two equal levels, the one with the greater weight is ordered
+  /// first.
   struct Level {
     std::uint64_t slots = 0;
     std::uint64_t weight = 1;

@@ -1,4 +1,4 @@
-// What the pool of a cell may be, from its configuration and an administrator's changes.
+// The terms of a cell's pool, from its configuration and an administrator's overrides.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ inline std::uint32_t configured_burst(const CellSettings& settings) {
   return settings.pool_burst.value_or(settings.pool_size);
 }
 
-/// A size that exceeds the burst raises it: the configuration and a change may come from different
-/// times.
+/// A size that exceeds the burst raises the burst, because the configuration and an override may
+/// have been set at different times.
 PoolTerms pool_terms(const CellSettings& settings, const CellOverride& change);
 
-/// Whether the burst, as configured or as set, is less than the size.
+/// Whether the burst, as configured or overridden, is less than the size.
 bool has_burst_below_size(const CellSettings& settings, const CellOverride& change);
 
-/// The settings of the pool that the change masks, or of which not all is in force. The cell is
+/// The pool settings that the override masks or that are only partly in force, for a cell that is
 /// guaranteed `guarantee`.
 std::vector<MaskedSetting> masked_pool_settings(const CellKey& cell, const CellSettings& settings,
                                                 const CellOverride& change,

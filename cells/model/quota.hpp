@@ -1,4 +1,4 @@
-// What the jobs of a cell, and of each customer in it, may take.
+// Limits on the jobs of a cell, and of each customer in it.
 #pragma once
 
 #include <cstddef>
@@ -52,17 +52,17 @@ bool parse_quota_limit(std::string_view name, QuotaLimit& limit);
 /// What an administrator set instead of the configured limits; 0: none.
 using QuotaOverride = std::map<QuotaLimit, double>;
 
-/// What the unfinished jobs of one customer in one cell may be; 0: any number.
+/// Limits on the unfinished jobs of one customer in one cell; 0: no limit.
 struct CustomerRoom {
   std::uint64_t jobs_max = 0;
   std::uint64_t bytes_max = 0;  ///< Of their queued_bytes.
 
   bool operator==(const CustomerRoom&) const = default;
 };
-/// One of these bounds leaves no room for another job.
+/// The limit that leaves no room for another job.
 struct CustomerFull {
   bool in_jobs = false;     ///< The number of jobs; otherwise their bytes.
-  std::uint64_t limit = 0;  ///< The bound.
+  std::uint64_t limit = 0;  ///< The limit's value.
   std::uint64_t depth = 0;  ///< How much of it is in use.
   std::uint64_t jobs = 0;   ///< The customer's unfinished jobs.
 
@@ -75,7 +75,7 @@ std::optional<CustomerFull> refuse_room(const CustomerRoom& room, std::uint64_t 
                                         std::uint64_t bytes, std::uint64_t added);
 
 /// What a job counts for in a quota of bytes: the client's data, and a fixed amount for the rest.
-/// The same for as long as the job exists. Databases have sums of it: see version 10 of the schema.
+/// Never changes while the job exists. Databases store sums of it: see version 10 of the schema.
 std::uint64_t queued_bytes(const JobSpec& spec);
 
 }  // namespace cells

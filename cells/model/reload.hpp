@@ -12,7 +12,7 @@
 //              a service about to be removed, or would change their durability (durability.hpp).
 //              Those already accepted are on their way to the store.
 // counting     The store counts the unfinished jobs of this kind.
-// configuring  From here on, nothing can refuse the reload. Every cell takes on its new settings:
+// configuring  From here on, nothing can refuse the reload. Every cell adopts its new settings:
 //              then no dispatcher hands out a job that belongs to another cell.
 // moving       The backlogs in the store move to the cells that the routing names.
 #pragma once
@@ -41,7 +41,8 @@ class ReloadCourse {
   /// Whether the reload can no longer be refused.
   bool is_decided() const { return state_ > ReloadState::counting; }
 
-  /// All cells have been asked, to confirm what they have stored or to take on their settings.
+  /// All cells have been asked to confirm that their insertions are stored, or to adopt their
+  /// settings.
   void cells_asked(std::size_t count);
   /// A cell has answered, or has closed instead.
   void cell_answered();

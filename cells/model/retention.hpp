@@ -11,9 +11,10 @@
 namespace cells {
 
 /// How many jobs a step removes, and the pause between steps while there is more to remove. Steps
-/// are small and pauses long at first, because the pages that steps change are written by a later
-/// checkpoint, which commits may have to wait for. When jobs fall due faster than they are removed,
-/// the pauses get shorter, and then the steps larger; when nothing is left, one grade back.
+/// are small and pauses long at first, because a later checkpoint writes the pages that steps
+/// change, and commits may have to wait for it. When jobs fall due faster than they are removed,
+/// the pauses get shorter, and then the steps larger; when nothing is left, the pace goes back by
+/// one grade.
 class PrunePace {
  public:
   /// `step_jobs`: the jobs of the smallest step.
@@ -22,7 +23,7 @@ class PrunePace {
   std::size_t step_jobs() const { return step_jobs_ << growth_; }
 
   /// The pause after one step. `step` is how long it took, from request to answer; `behind` is how
-  /// long ago the jobs that it left had fallen due for removal.
+  /// long the jobs that it left have been due for removal.
   microseconds pause_after(microseconds step, milliseconds behind) {
     if (behind_ == never || since_judged_ >= judged_every) {
       if (behind >= behind_) faster();

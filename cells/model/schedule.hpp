@@ -113,14 +113,14 @@ class Timetable {
   /// The first due time of a schedule that begins now.
   std::optional<WallTime> first_after(WallTime now) const;
 
-  /// The due time that follows `due`, which is one.
+  /// The due time that follows `due`, which must itself be a due time.
   std::optional<WallTime> following(WallTime due) const;
-  /// The n-th that follows; `n` is small for a cron rule.
+  /// The n-th due time that follows it; `n` is small for a cron rule.
   std::optional<WallTime> following(WallTime due, std::uint64_t n) const;
-  /// The first after `now`, if `due` is one.
+  /// The first due time that is after `now` and not before `due`.
   std::optional<WallTime> following_after(WallTime due, WallTime now) const;
 
-  /// The due times from `first`, which is one, to `last`.
+  /// The due times from `first`, itself a due time, to `last`.
   struct Stretch {
     std::uint64_t count = 0;
     WallTime end{};  ///< The last of them.
@@ -151,8 +151,8 @@ struct ScheduleStep {
   bool operator==(const ScheduleStep&) const = default;
 };
 
-/// A due time is missed if it lies before `watched_since`, the start of the daemon, or this much
-/// before the time at which it is noticed.
+/// A due time is missed if it lies before `watched_since`, the start of the daemon, or more than
+/// this before the time at which it is noticed.
 inline constexpr milliseconds late_max{10'000};
 
 ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, WallTime now,
@@ -163,14 +163,14 @@ enum class DueOutcome : std::uint8_t { fired, skipped, missed };
 inline constexpr std::size_t due_outcome_count = 3;
 std::string_view to_string(DueOutcome outcome);
 
-// What a step makes of the progress.
+// The progress after a step.
 
 ScheduleProgress fired(ScheduleProgress progress, const ScheduleStep& step);
 ScheduleProgress skipped(ScheduleProgress progress, const ScheduleStep& step);
 ScheduleProgress missed(ScheduleProgress progress, const ScheduleStep& step);
 
-/// The schedule with a new spec: `before` is what had this name, if anything. It keeps its next due
-/// time unless its timing changes or it was paused.
+/// The schedule with a new spec: `before` is the schedule that had this name, if there was one. The
+/// next due time stays unless the timing changes or the schedule was paused.
 Schedule respecified(const std::optional<Schedule>& before, std::string name, ScheduleSpec spec,
                      bool configured, const Timetable& timetable, WallTime now);
 

@@ -14,12 +14,12 @@
 
 namespace cells {
 
-/// What a provider said about calls to come, at the end of one.
+/// What the end of one call says about the calls to come.
 struct ProviderSign {
   CallSign call = CallSign::nothing;
-  /// For how long it asked that no call begin.
+  /// The provider asked that no call begin for this long.
   std::optional<milliseconds> pause;
-  std::string what;  ///< For people: how the call failed.
+  std::string what;  ///< Tells an operator how the call failed.
 };
 
 /// Hands out permits for the calls of one service, within its limits, and while its circuit is not
@@ -31,16 +31,17 @@ class ServiceGuard {
   /// At most `permits_max` permits are available at once.
   explicit ServiceGuard(const Protection& protection, std::size_t permits_max = permits_usual);
 
-  /// Permits that are out stay, unless nothing is protected any more. A rate that has not changed
-  /// goes on.
+  /// Permits that are out stay out, unless nothing is protected any more. A rate limit that has not
+  /// changed keeps its history.
   void change(const Protection& protection);
   bool protects() const { return protection_.is_any(); }
 
   /// How many permits there are now.
   std::size_t available(SteadyTime now) const;
-  /// Whether a permit that is taken now is a probe of a half-open circuit.
+  /// Whether a permit taken now would be a probe of a half-open circuit.
   bool probes(SteadyTime now) const;
-  /// The lease has a permit. Ignored while nothing is protected: its end might go unreported.
+  /// The lease takes a permit. Ignored while nothing is protected, because the end of the lease
+  /// might then go unreported.
   void take(const Lease& lease, bool is_probe, SteadyTime now);
   /// A call that began without a permit counts as one that has a permit.
   void count(const Lease& lease) { out_.insert(lease); }
@@ -72,7 +73,7 @@ class ServiceGuard {
   std::optional<CircuitBreaker> circuit_;
   std::optional<SteadyTime> paused_until_;
   std::set<Lease> out_;
-  std::set<Lease> probes_;  ///< Of these, those that are probes.
+  std::set<Lease> probes_;  ///< The probes among them.
 };
 
 }  // namespace cells

@@ -22,8 +22,8 @@ class SlotAccount {
 
   explicit SlotAccount(const SlotTerms& terms) : terms_(terms) {}
 
-  /// The cell starts with `running` jobs that already run. Until the book answers, it gives each of
-  /// their slots back when the job ends: they may be more than the total.
+  /// The cell starts with `running` jobs that already run. Until the book answers, the cell gives
+  /// each of their slots back when the job ends, because they may exceed the total.
   void begin(std::uint32_t running) {
     held_ = running;
     reported_ = running;
@@ -44,7 +44,7 @@ class SlotAccount {
 
   const SlotTerms& terms() const { return terms_; }
   std::uint32_t held() const { return held_; }
-  /// Without slots that it holds only until the jobs in them end.
+  /// Leaves out slots that the cell holds only until the jobs in them end.
   SlotLoans loans() const {
     const std::uint32_t most = std::min(held_, terms_.burst);
     if (most > terms_.guarantee) return {most - terms_.guarantee, 0};
@@ -55,7 +55,8 @@ class SlotAccount {
     const std::uint32_t most = std::min(held_, terms_.burst);
     return recall_to_ ? std::min(most, std::max(*recall_to_, terms_.guarantee)) : most;
   }
-  /// The cell holds all that it may ever have, and has reported nothing: nothing is to be done.
+  /// The cell holds all that it may ever have, and has reported nothing: there is nothing to
+  /// adjust.
   bool is_at_rest() const {
     return reported_ == 0 && !must_report_ && held_ == terms_.guarantee && held_ == terms_.burst;
   }

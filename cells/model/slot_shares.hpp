@@ -23,8 +23,7 @@ class SlotShares {
   /// A job of the customer has ended after `service_time`; zero if it did not start.
   void end(const std::string& customer, microseconds service_time, std::uint32_t weight = 1);
 
-  /// The number of customers that it remembers: those that have had more than others, up to a
-  /// thousand.
+  /// The number of customers remembered: those that have had more than others, at most a thousand.
   std::size_t size() const { return finish_us_.size(); }
 
  private:

@@ -68,7 +68,7 @@ struct MaskedSetting {
   std::optional<double> in_force;
 };
 
-/// Why a pool cannot become what was asked for.
+/// Why a change of a pool is refused.
 enum class PoolRefusal : std::uint8_t {
   beyond_capacity,   ///< The guarantees of all cells would exceed what the daemon may run.
   burst_below_size,  ///< The burst would be less than the size.

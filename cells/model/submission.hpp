@@ -79,23 +79,23 @@ bool is_temporary(Refusal::Kind kind);
 bool is_too_fast(Refusal::Kind kind);
 
 /// Whether a batch still takes jobs. The first job that is refused for lack of room closes the
-/// gate, and so refuses the later ones, even if there is room for them by then: a batch ends at one
-/// line. Thread-safe.
+/// gate, and so refuses the later ones, even if there is room for them by then, so that a batch is
+/// cut off at one line. Thread-safe.
 class BatchGate {
  public:
   void close() { closed_.store(true, std::memory_order_relaxed); }
   bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
 
-  /// A job came too fast: the later ones are returned like it, so that all keep their order, until
-  /// the sender goes on.
+  /// A job came too fast and is returned. Until `go_on`, the later jobs are returned as well, so
+  /// that all keep their order.
   void pause() { paused_.store(true, std::memory_order_relaxed); }
   void go_on() { paused_.store(false, std::memory_order_relaxed); }
   bool is_paused() const { return paused_.load(std::memory_order_relaxed); }
 
   /// A job is refused for lack of room, but may have been accepted before, under its idempotency
-  /// key. Until `open_again` or `close`, the later jobs are refused alike.
+  /// key. Until `open_again` or `close`, the later jobs get the same refusal.
   void close_until_known(const Refusal& refusal);
-  /// It was accepted before, or is refused for another reason.
+  /// That job was accepted before, or is refused for another reason.
   void open_again();
   /// The refusal for which the gate is closed until more is known.
   std::optional<Refusal> closed_until_known() const;
@@ -104,12 +104,12 @@ class BatchGate {
   std::atomic<bool> closed_{false};
   std::atomic<bool> paused_{false};
   mutable std::mutex mutex_;
-  std::size_t waiting_ = 0;  ///< Refused jobs of which the keys are being looked up.
+  std::size_t waiting_ = 0;  ///< Refused jobs whose keys are being looked up.
   Refusal refusal_;
 };
 
-/// Closes the gate of a refused job, if it has one, unless another job may yet be
-/// accepted. With a key, the refusal is not final.
+/// After a temporary refusal of a job (is_temporary), closes its gate, if it has one. With an
+/// idempotency key, the refusal is not final: the gate closes only until more is known.
 void close_gate(const std::shared_ptr<BatchGate>& gate, bool has_key, const Refusal& refusal);
 
 /// The job as its cell accepts it at `now`. A job that is due at once has its id as its place.

@@ -12,8 +12,8 @@
 
 namespace cells {
 
-/// Holds the submissions of a cell, and of each customer in it, to their rates (RateLimit). It
-/// remembers a customer until its burst is whole again. Not thread-safe.
+/// Holds the submissions of a cell, and of each customer in it, to their rates (RateLimit).
+/// Remembers a customer until its whole burst is available again. Not thread-safe.
 class SubmissionRates {
  public:
   static constexpr std::size_t customers_max = 100'000;
@@ -25,13 +25,14 @@ class SubmissionRates {
     bool of_customer = false;  ///< The rate of the customer, not that of the cell.
     microseconds wait{};       ///< Until there is room for this one and those refused before.
   };
-  /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps the
-  /// submission and asks when there is room, so no time is promised to it.
+  /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps a
+  /// refused submission and retries it on its own, so the waits of later clients allow no time for
+  /// it.
   std::optional<TooFast> take(const std::string& customer, SteadyTime now, bool asks_again = false);
   /// A submission that was counted has added no job.
   void give_back(const std::string& customer);
 
-  /// Whether nothing that was submitted counts any more, as if none had been.
+  /// Whether past submissions no longer count, as if there had been none.
   bool is_idle(SteadyTime now) const;
 
   /// Customers that it remembers.

@@ -1,4 +1,4 @@
-// What the model knows of time zones. The database of the world's zones is outside.
+// What the model needs to know of time zones. The time zone database lies outside the engine.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace cells {
 /// What clocks of a time zone show.
 using LocalTime = std::chrono::local_seconds;
 
-/// Thread-safe, and the same for ever.
+/// Thread-safe and immutable.
 class TimeZone {
  public:
   virtual ~TimeZone() = default;
@@ -20,7 +20,7 @@ class TimeZone {
   virtual LocalTime local_time(WallTime at) const = 0;
 
   /// When clocks show this time: the first time if they show it twice; the end of the gap if a
-  /// change of the offset leaves it out. Never later for an earlier local time.
+  /// change of the offset skips it. An earlier local time never gives a later instant.
   virtual WallTime instant_of(LocalTime local) const = 0;
 };
 

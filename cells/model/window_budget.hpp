@@ -30,7 +30,7 @@ class WindowBudget {
 /// The bytes of one window. Its destruction returns them to the budget. Not thread-safe.
 class WindowBytes {
  public:
-  /// Null: without a bound for all cells.
+  /// Null: no bound for all cells together.
   explicit WindowBytes(std::shared_ptr<WindowBudget> budget) : budget_(std::move(budget)) {}
   ~WindowBytes() {
     arrived();
@@ -62,7 +62,7 @@ class WindowBytes {
     if (budget_) budget_->bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
   std::size_t own() const { return bytes_; }
-  /// The window should not grow.
+  /// Whether the window has its share of the budget, and should not grow.
   bool has_its_share() const { return budget_ && bytes_ >= budget_->free(); }
 
  private:

@@ -11,7 +11,7 @@ struct CellSetup {
   CellOverride changed;  ///< By an administrator.
 };
 
-/// Starts a cell. It reports to `owner` what concerns other cells, and sends CellIdle when it
+/// Starts a cell. The cell reports what concerns other cells to `owner`, and sends CellIdle when it
 /// may be closed.
 Cell spawn_cell(caf::actor_system& system, ContextPtr context, CellSetup setup,
                 CellDispatcher owner);

@@ -174,9 +174,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   /// services.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
-  bool kept_in_memory_ = false;                ///< Some cell has, or had, Durability::memory.
-  bool rerouted_ = false;                      ///< Jobs may be in another cell than the routing's.
-  std::size_t rerouting_ = 0;                  ///< Backlogs of the current page still to be moved.
+  bool kept_in_memory_ = false;  ///< Some cell has, or had, Durability::memory.
+  bool rerouted_ = false;        ///< Jobs may be outside the cells that the routing names.
+  std::size_t rerouting_ = 0;    ///< Backlogs of the current page still to be moved.
   std::optional<ListBacklogs> next_backlogs_;  ///< The next page, if there is one.
   /// To be called after the pass over all backlogs that is in progress.
   std::vector<std::function<void()>> after_rerouting_;

@@ -28,8 +28,8 @@
 
 namespace cells {
 
-/// Of eight bytes, because each cell has one: Knuth's generator for MMIX (The Art of Computer
-/// Programming, volume 2, section 3.3.4).
+/// A generator of only eight bytes, because each cell has one: Knuth's for MMIX (The Art of
+/// Computer Programming, volume 2, section 3.3.4).
 using SmallRandom =
     std::linear_congruential_engine<std::uint64_t, 6364136223846793005, 1442695040888963407, 0>;
 
@@ -240,7 +240,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   CellKey key_;
   CellConfig config_;
   SlotAccount slots_;
-  std::uint32_t borrowed_ = 0;   ///< As the cell was told.
+  std::uint32_t borrowed_ = 0;   ///< As last reported to the cell.
   std::uint32_t lingering_ = 0;  ///< Idle slots that were borrowed for workers outside.
   std::optional<SteadyTime> lingers_until_;
   CellState state_;

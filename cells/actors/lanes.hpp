@@ -26,7 +26,7 @@ namespace cells {
 // --- Leases of workers outside -------------------------------------------------------------------
 //
 // A worker that pulls the jobs of a service asks for leases, and reports how each ended. Its leases
-// are live across restarts.
+// stay live when celld restarts.
 
 /// A lease that a worker outside has. `job` is running under it; the step names the worker.
 struct LeaseOut {
@@ -81,7 +81,7 @@ struct LeaseEnded {
   bool accepted = false;  ///< False: the lease is not live, or not known.
 };
 
-/// Finds a lease that is out. None: it is not known to be.
+/// Find a lease that is out; none if the desk knows of no such lease.
 struct FindLease {
   Lease lease;
 };
@@ -103,7 +103,7 @@ struct LeasesListed {
   bool more = false;  ///< Others follow.
 };
 
-/// From now on, these pull services have limits, and no others.
+/// From now on, these limits apply; pull services that are not named have none.
 struct ChangeLimits {
   std::map<std::string, ServiceLimits> services;
 };
@@ -116,11 +116,11 @@ struct LeasesDescribed {
 
 // --- Between a desk and the dispatchers ----------------------------------------------------------
 //
-// A desk hands out what the jobs of a lane wait for: the lease desk hands out leases, the client of
-// a protected service permits. A dispatcher reports that a lane has work when the lane becomes
-// non-empty, and the desk remembers that. When the desk has something to hand out, it asks such a
-// dispatcher to take it. A dispatcher without a free slot answers `busy`, and offers a slot once it
-// has one; offered slots stay reserved until the desk has asked again or declined.
+// A desk hands out what the jobs of a lane wait for: the lease desk hands out leases, and the
+// client of a protected service hands out permits. A dispatcher reports that a lane has work when
+// the lane becomes non-empty, and the desk remembers that. When the desk has something to hand out,
+// it asks such a dispatcher to take it. A dispatcher without a free slot answers `busy`, and offers
+// a slot once it has one; offered slots stay reserved until the desk has asked again or declined.
 
 /// Lease up to `count` jobs of this service to this worker. Answered once the leases are stored, or
 /// at once when there are none.
@@ -232,10 +232,10 @@ struct SlotOffered {
   std::string service;
   CellKey key;
   LaneHolder cell;
-  std::optional<std::string> customer;  ///< Only a job of this customer can have it.
+  std::optional<std::string> customer;  ///< Only a job of this customer can use it.
 };
 
-/// This lease of the cell is out, since before the cell's dispatcher started.
+/// This lease of the cell has been out since before the cell's dispatcher started.
 struct LeaseKept {
   LeaseOut lease;
   CellKey key;

@@ -25,7 +25,7 @@ class PermitDesk {
   PermitDesk(Owner& owner, std::string service, const Protection& protection,
              std::size_t permits_max, std::function<Now()> clocks);
 
-  /// The configuration has changed. These leases have a call in flight.
+  /// The configuration has changed. `calling`: the leases with a call in flight.
   void change(const Protection& protection, const std::vector<Lease>& calling);
   void filled(const LaneFilled& message);
   void emptied(const CellKey& cell);

@@ -1,4 +1,4 @@
-// What a request to change a pool makes of an override.
+// How a request to change a pool changes the cell's override.
 #pragma once
 
 #include "cells/actors/protocol.hpp"

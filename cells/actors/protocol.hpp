@@ -38,7 +38,7 @@ struct SubmitJob {
 };
 struct JobSubmitted {
   /// Null when the job was refused, when there was nothing to replay, when the gate of its batch
-  /// was closed, or when its schedule had dealt with the due time before.
+  /// was closed, or when its schedule had already decided the due time.
   JobPtr job;
   std::optional<Refusal> refusal;
   bool replayed = false;  ///< The same request was accepted before; `job` is what became of it.
@@ -474,7 +474,8 @@ struct Service {
   ServiceClient client;    ///< Null: workers outside lease the service's jobs.
   milliseconds settle{0};  ///< How long the entity is kept after an unknown outcome.
   Protection protection{};
-  /// Of a service that workers inside served before a reload: aborts calls that it began then.
+  /// The client from before a reload that made the service a pull service; aborts the calls that it
+  /// began.
   ServiceClient former{};
   ActionSet undoes{};  ///< The actions that it can undo.
 };
@@ -611,7 +612,8 @@ using Cell = LaneHolder::extend<
 using LeaseDesk = caf::typed_actor<
     /// Asks cells one after the other; waits if none has work.
     caf::replies_to<RequestLeases>::with<LeasesGranted>,
-    /// Answers them with no lease. A lease that is on its way to such a request is returned.
+    /// Answers these requests without a lease. A lease that is on its way to such a request is
+    /// returned.
     caf::reacts_to<WithdrawRequests>,
     /// Forwarded to the cells.
     caf::reacts_to<ReturnLeases>,
@@ -628,7 +630,7 @@ using LeaseDesk = caf::typed_actor<
     /// From a dispatcher.
     caf::reacts_to<LaneFilled>, caf::reacts_to<LaneEmptied>, caf::reacts_to<SlotOffered>,
     caf::reacts_to<LeaseKept>, caf::reacts_to<LeaseOver>,
-    /// Holds from the next lease on.
+    /// Takes effect with the next lease.
     caf::reacts_to<ChangeLimits>,
     /// Matches the requests that waited for a limit.
     caf::reacts_to<Tick>>;

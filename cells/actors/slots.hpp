@@ -14,8 +14,9 @@ namespace cells {
 
 // --- Between the capacity desk and the dispatchers -----------------------------------------------
 //
-// A dispatcher starts a job only in a slot that it holds. It holds its guarantee and is silent,
-// unless it could use more, or the desk recalls slots for others (CapacityBook, SlotAccount).
+// A dispatcher starts a job only in a slot that it holds. Normally it holds its guarantee and
+// reports nothing; it reports when it could use more slots, or when the desk recalls slots for
+// other cells (CapacityBook, SlotAccount).
 
 /// From now on this cell may run `count` more jobs; an earlier recall no longer counts.
 struct GrantSlots {

@@ -1,27 +1,27 @@
 // The job store port. Every operation is a state transition of one job or one cell.
 // tests/unit/src/store/contract.hpp holds each implementation to these comments.
 //
-// Requirements, which a store in this process and one over a network can both meet:
+// Requirements, which both a store in this process and a store over a network can meet:
 //
 // - Order. The requests of one sender take effect in the order of sending, and are answered in that
 //   order. A request sees the effects of all requests, of any sender, that were answered before it
 //   was sent. So no client sees an older state after a newer one.
-// - Durability. An answer to a write is sent once the write survives what the store promises to
-//   survive. Writes that are waiting together may be committed together. An unanswered write is
-//   seen by the sender's later requests, and is durable once a later answer is.
+// - Durability. The store answers a write once the write survives what the store promises to
+//   survive. It may commit waiting writes together. The sender's later requests see an unanswered
+//   write, and the write is durable once a later one is.
 // - Kinds of jobs. A job is on disk or in memory (Job::durability). What this file says about the
-//   disk holds for jobs on disk. A crash forgets jobs in memory with their keys, and a write to
-//   them survives nothing, so its answer waits for no other. Requests about a whole cell name the
-//   kind of its jobs. The order of answers holds among requests about one kind, and between a
-//   request about one kind and a later one about both. A store that
-//   cannot keep jobs in memory keeps all jobs alike.
-// - One owner. All requests about a cell and its jobs come from one daemon, the owner of the cell,
-//   which StartEpoch makes the owner. Once it is answered, no write of an earlier owner takes
+//   disk holds for jobs on disk. A crash forgets jobs in memory with their keys; a write to such a
+//   job need not survive anything, so its answer need not wait for a commit. Requests about a whole
+//   cell name the kind of its jobs. The order of answers holds among requests about one kind, and
+//   between a request about one kind and a later one about both. A store that cannot keep jobs in
+//   memory keeps all jobs alike.
+// - One owner. All requests about a cell and its jobs come from one daemon, the owner of the cell.
+//   StartEpoch makes its sender the owner: once it is answered, no write of an earlier owner takes
 //   effect.
 // - Failure. A store may repeat a request by itself if it knows that the request has had no effect,
 //   or that repeating it changes nothing. A store that cannot tell whether a write is durable
-//   answers that request and all later ones with an error. The daemon then ends, and its successor
-//   begins with a StartEpoch: only the store knows by then what was committed.
+//   answers that request and all later ones with an error. The daemon then ends. Its successor
+//   begins with a StartEpoch, and learns from the store what was committed.
 //
 // Lines: the jobs of one entity (customer, product, entity.type, entity.id) that have a place form
 // a line, lowest place first. A job is *runnable* if it is the head of its line, is not held, and
@@ -31,8 +31,8 @@
 //
 // Followers: when a job in a line ends as failed, the next job behind it gets a `failed_ahead`: the
 // greatest id or place in the store, so that jobs which come later are not among the followers.
-// When a job with `failed_ahead` ends, the next job behind it gets the same, unless that job has a
-// greater place. So the mark goes through the line as its jobs end, one at a time.
+// When a job with `failed_ahead` ends, the next job behind it gets the same value, unless that
+// job's place is greater. The mark thus moves through the line as its jobs end, one at a time.
 #pragma once
 
 #include <cstddef>
@@ -101,8 +101,8 @@ struct BacklogsListed {
 
 /// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them:
 /// runnable ones of the lane of workers inside first, in the order of FetchRunnable, then those
-/// that are not runnable by state and place, then the runnable ones of the other lanes. Lines,
-/// lanes, places and leases do not change.
+/// that are not runnable, ordered by state and place, then the runnable ones of the other lanes.
+/// Lines, lanes, places and leases do not change.
 struct MoveJobs {
   StoredBacklog from;
   CellKey to;
@@ -115,8 +115,9 @@ struct JobsMoved {
   JobCounts counts;       ///< Of the unfinished jobs among them.
 };
 
-/// Counts the unfinished jobs that may still call each of these services (may_call), and those of
-/// these actions that may still have a step undone (may_undo), by the service of the step.
+/// Counts the unfinished jobs that may still call each of these services (may_call). For each
+/// service in `undos`, counts the unfinished jobs of these actions that may still have their step
+/// at the service undone (may_undo).
 struct CountNeeds {
   std::set<std::string> services;
   std::map<std::string, ActionSet> undos{};
@@ -155,9 +156,9 @@ struct KeyHolder {
 /// if it has one. Adds nothing if another job of the customer holds the key, nor if the customer's
 /// room does not suffice. For a job in memory, removes ended jobs in memory, the earliest end
 /// first, as far as that makes room, and adds nothing if the room does not suffice. With a
-/// `firing`, advances the schedule as well, the job being its last one, in the same commit; for a
-/// job in memory, the schedule reaches the disk before the job is added. Adds nothing if the
-/// advance does not apply.
+/// `firing`, the same commit advances the schedule, with the job as its `last_job`; for a job in
+/// memory, the schedule reaches the disk before the job is added. Adds nothing if the advance does
+/// not apply.
 struct InsertJob {
   JobPtr job;
   std::optional<Idempotency> idempotency{};
@@ -177,8 +178,8 @@ struct JobInserted {
   JobId id = 0;
   bool runnable = false;  ///< False: scheduled, or behind another job of its entity.
   KeyHolder holder;       ///< The earlier job with this key; if set, the new job was not added.
-  std::optional<MemoryFull> full{};             ///< If set, the new job was not added.
-  bool is_stale = false;                        ///< The firing does not apply; the same.
+  std::optional<MemoryFull> full{};  ///< If set, the new job was not added.
+  bool is_stale = false;             ///< The firing does not apply; the new job was not added.
   std::optional<CustomerFull> customer_full{};  ///< If set, the new job was not added.
 };
 
@@ -199,7 +200,7 @@ struct ClaimJob {
 /// Replaces a job by its next version if its stored lease is `expected` and it has not ended;
 /// otherwise changes nothing (promises P2 and P3). An ended job without `settle_until` leaves its
 /// line, and the next job of the line becomes runnable if it is queued, or has nothing else to wait
-/// for. The same holds for the job itself if it heads its line, even if it was held. Its
+/// for. The same holds for the job itself if it heads its line, even if it was held. The job's
 /// `failed_ahead` stays as stored.
 struct RecordJob {
   Lease expected;
@@ -240,15 +241,14 @@ struct EndedReopened {
   std::optional<CustomerFull> customer_full{};  ///< If set, the job is unchanged.
 };
 
-/// Holds a runnable job, because it needs a service that is not configured: it keeps its state and
-/// place, but is not runnable until the next StartEpoch or ReleaseHolds. Not answered.
+/// Holds a runnable job, because it needs a service that is not configured: the job keeps its state
+/// and place, but is not runnable until the next StartEpoch or ReleaseHolds. Not answered.
 struct HoldJob {
   JobId id = 0;
 };
 
-/// Puts a runnable job into another lane of its cell, because a reload has changed which
-/// lane its service has.
-/// Not answered.
+/// Puts a runnable job into another lane of its cell, because a reload has changed the lane of its
+/// service. Not answered.
 struct ChangeLane {
   JobId id = 0;
   std::string lane;
@@ -305,10 +305,10 @@ struct DueAdvanced {
 // --- Pruning ---------------------------------------------------------------------------------
 
 /// Removes jobs that ended before `before` and have left their lines, the earliest end first, each
-/// with its labels and its idempotency key. Removes at least one, if there is one, at most
-/// `limit`, and after the first no more than about `time_max` allows, because other requests wait
-/// for the same commit. A closed batch goes with its last job; closed batches that have no job
-/// left, and whose `last_end` is before `before`, go as well, at most `limit` of them.
+/// with its labels and its idempotency key. Removes at least one, if there is one, at most `limit`,
+/// and after the first no more than about `time_max` allows, because other requests wait for the
+/// same commit. Removes a closed batch together with its last job, and also closed batches without
+/// jobs whose `last_end` is before `before`, at most `limit` of them.
 struct PruneEnded {
   WallTime before;
   std::size_t limit = 1;
@@ -345,8 +345,8 @@ struct BatchClosed {
   std::optional<Batch> batch{};  ///< As it is now; none: there is no such batch.
 };
 
-/// Notes that the jobs of a batch are to be cancelled, so that the next start can go on with that,
-/// or that all of them have been.
+/// Records that the jobs of a batch are to be cancelled, so that the next start can continue the
+/// cancellation, or that all of them have been cancelled.
 struct MarkCancelled {
   BatchId id = 0;
   bool is_cancelled = true;
@@ -355,8 +355,8 @@ struct CancelledMarked {
   bool found = false;  ///< False: there is no such batch.
 };
 
-/// Notes how many jobs of a batch are in memory, and in which states, in place of what was noted
-/// before. A closed batch goes with its last job.
+/// Records how many jobs of a batch are in memory, and in which states, in place of the last
+/// record. Removes a closed batch that has no job left.
 struct NoteInMemory {
   BatchId id = 0;
   BatchInMemory jobs{};

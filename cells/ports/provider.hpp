@@ -33,9 +33,9 @@ struct CallOutcome {
   std::vector<Message> messages;
   std::optional<milliseconds> retry_after;  ///< As requested by the provider.
   bool pauses_service = false;  ///< The provider wants no call at all before `retry_after`.
-  /// What to keep as Step::operation, unless the step ends now; nothing: what it has.
+  /// The new value of Step::operation, unless the step ends now; nothing: unchanged.
   std::optional<std::string> operation{};
-  /// Of a failure: the provider may have done what it was asked for, or a part of it.
+  /// The call failed, but the provider may have done all or part of what it was asked for.
   bool in_doubt = false;
 };
 
@@ -74,7 +74,7 @@ namespace cells {
 
 /// Makes the calls of one service, for all cells. Never blocks. Answers each StartCall exactly
 /// once, at most 100 ms after its timeout. An AbortCall for an unknown lease is answered at once,
-/// unless a predecessor that died has left something of that call.
+/// unless a provider that died has left part of that call behind.
 using Provider = caf::typed_actor<
     /// Makes the call; answered once it has ended.
     caf::replies_to<StartCall>::with<CallEnded>,

@@ -7,7 +7,7 @@
 namespace cells {
 namespace {
 
-/// Decides nothing itself: the book knows who holds which slots, and what is to be done.
+/// Decides nothing itself: the book knows which cell holds which slots, and gives the orders.
 class CapacityDeskActor : public CapacityDesk::base {
  public:
   explicit CapacityDeskActor(caf::actor_config& config) : CapacityDesk::base(config) {}

@@ -97,7 +97,7 @@ class CellActor : public Cell::base {
     return {std::min(pool.size, setup_.config.guarantee), pool.burst, pool.weight};
   }
 
-  /// With the limits that an administrator set.
+  /// The configuration, with the limits that an administrator set.
   CellConfig config() const {
     CellConfig config = setup_.config;
     config.settings = overridden(std::move(config.settings), setup_.changed.quota);
@@ -132,8 +132,8 @@ class CellActor : public Cell::base {
   }
 
   /// A pool that dies takes its workers with it, and the dispatcher deals with their jobs. When the
-  /// dispatcher dies, all workers are ended before its successor reads the running jobs from the
-  /// store, so that none can begin a call that the successor does not know of.
+  /// dispatcher dies, the cell ends all workers before the successor reads the running jobs from
+  /// the store, so that no worker can begin a call that the successor does not know of.
   void half_down(const caf::actor_addr& source) {
     if (source == pool_.address()) {
       start_pool();
@@ -147,9 +147,9 @@ class CellActor : public Cell::base {
                [this](const caf::error&) { replace(); });
   }
 
-  /// Checks first that the store still answers; without it, every successor would die at its start.
-  /// After the flush, all changes that the dead dispatcher stored and may not have reported are on
-  /// disk.
+  /// Checks first that the store still answers; without a store, every successor would die at its
+  /// start. After the flush, all changes that the dead dispatcher stored and may not have reported
+  /// are on disk.
   void replace() {
     send_exit(pool_, caf::exit_reason::user_shutdown);
     request(context_->options.store, caf::infinite, FlushStore{})

@@ -1,4 +1,4 @@
-// What administrators ask about cells, and what they change.
+// What administrators ask about cells, and what they change in them.
 #include <set>
 #include <utility>
 
@@ -96,7 +96,8 @@ void CellDispatcherActor::gathered(const std::shared_ptr<Gathering>& gathering) 
   if (--gathering->missing == 0) note_loans(gathering);
 }
 
-/// What cells have borrowed and lent is from one moment, so that the sums over all cells are equal.
+/// Reads the loans of all cells at one moment, so that the slots borrowed and the slots lent add up
+/// to the same number.
 void CellDispatcherActor::note_loans(const std::shared_ptr<Gathering>& gathering) {
   DescribeLoans question;
   for (const auto& [key, status] : gathering->cells) question.cells.push_back(key);
@@ -134,7 +135,7 @@ caf::result<ServicesListed> CellDispatcherActor::list_services(
   };
   for (const auto& [name, service] : *services_) {
     if (only && *only != name) continue;
-    if (!service.client) {  // Unless the lease desk has figures.
+    if (!service.client) {  // Replaced below if the lease desk has figures.
       listing->listed.services.emplace(
           name, ServiceStatus{.leases = LeaseTraffic{}, .protection = service.protection});
       continue;

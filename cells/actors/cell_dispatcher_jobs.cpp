@@ -56,9 +56,9 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   return promise;
 }
 
-/// Without a refusal, the sender only asked for a replay, and refuses the job itself. The gate of a
-/// batch, if there is one, was closed for the refusal, perhaps only until the answer to the
-/// question is known.
+/// If `refused` has no refusal, the sender asked only for a replay, and refuses the job itself. The
+/// gate of a batch, if there is one, was closed because of the refusal, perhaps only until the
+/// store has answered `question`.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, JobSubmitted refused,
                                              const std::shared_ptr<BatchGate>& gate,
                                              std::uint64_t owed) {

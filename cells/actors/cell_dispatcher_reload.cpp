@@ -1,6 +1,6 @@
 // The switch to another configuration while jobs run (promise P12), and the moves of jobs to the
 // cells that the routing names, which a start may need too. cells/model/reload.hpp has the states
-// of a reload; each has one function here that does what is due in it.
+// of a reload; each state has one function here that does what is due in it.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -18,7 +18,7 @@ struct CellDispatcherActor::Reload {
   /// The actions that services can no longer undo.
   std::map<std::string, ActionSet> undos_removed{};
   std::map<std::string, std::uint64_t> needed{};  ///< Unfinished jobs by the service they need.
-  std::map<std::string, std::uint64_t> undos_needed{};  ///< The same, by the undo.
+  std::map<std::string, std::uint64_t> undos_needed{};  ///< The same, by the undo they need.
   std::map<CellKey, std::uint64_t> kept_otherwise{};
   std::vector<ServiceClient> leaving{};
 
@@ -87,7 +87,7 @@ void CellDispatcherActor::fail_reload() {
 
 // --- Services ------------------------------------------------------------------------------------
 
-/// Of the services that stay, the actions that they can no longer undo.
+/// For each service that stays, the actions that it can no longer undo.
 std::map<std::string, ActionSet> CellDispatcherActor::undos_removed_by(
     const Reconfigure& order) const {
   std::map<std::string, ActionSet> removed;
@@ -100,7 +100,7 @@ std::map<std::string, ActionSet> CellDispatcherActor::undos_removed_by(
   return removed;
 }
 
-/// Whether every service of the job is configured as the job needs it, and is to stay so.
+/// Whether every service of the job is configured as the job needs it, and will stay so.
 bool CellDispatcherActor::takes_services_of(const JobSpec& spec) const {
   const auto configured = [&](const auto& name) {
     const auto found = services_->find(name);
@@ -126,7 +126,7 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
-/// Whether the reload in progress would have such jobs kept otherwise than now.
+/// Whether the reload in progress would change the durability of such jobs.
 bool CellDispatcherActor::is_changing_durability_of(const JobSpec& spec) const {
   if (!reload_ || !reload_->may_change_durability) return false;
   const auto now = routing().find(spec.customer, spec.product);
@@ -134,8 +134,8 @@ bool CellDispatcherActor::is_changing_durability_of(const JobSpec& spec) const {
                                  now->rule->settings.durability) != nullptr;
 }
 
-/// Whether the reload in progress would remove one of the job's services or have the job kept
-/// otherwise, but may itself still be refused. Until that is decided, the job is neither accepted
+/// Whether the reload in progress would remove one of the job's services or change the job's
+/// durability, but may still be refused itself. Until that is decided, the job is neither accepted
 /// nor refused.
 bool CellDispatcherActor::is_undecided(const JobSpec& spec) const {
   if (!reload_ || reload_->course.is_decided()) return false;
@@ -146,8 +146,9 @@ void CellDispatcherActor::decided() {
   for (const auto& ask_again : std::exchange(undecided_, {})) ask_again();
 }
 
-/// From now on no job is accepted that needs these services or would be kept otherwise. Jobs that
-/// were on their way to a dispatcher have reached the store by the time that dispatcher answers.
+/// From now on no job is accepted that needs these services or whose durability would change. Jobs
+/// that were on their way to a dispatcher have reached the store by the time that dispatcher
+/// answers.
 void CellDispatcherActor::await_insertions() {
   ask_every_cell([](const CellKey& key, const Entry&) { return DescribeCell{key}; });
 }
@@ -171,9 +172,9 @@ void CellDispatcherActor::fail_counting(caf::error& error) {
   decided();
 }
 
-/// Counts the open jobs that the new configuration would have kept otherwise. Each kind is listed
-/// in one piece: between two pages, a backlog could move from one that is still to be listed into
-/// one that has been.
+/// Counts the open jobs whose durability the new configuration would change. Lists each kind in one
+/// page: between two pages, jobs could move from a backlog still to be listed to one that already
+/// has been, and be missed.
 void CellDispatcherActor::find_conflicts() {
   if (!reload_->may_change_durability) {
     advance(&ReloadCourse::needs_counted, reload_->is_refused());
@@ -374,7 +375,8 @@ void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
             [this](const caf::error&) { backlog_done(); });  // The cell has closed: it was idle.
 }
 
-/// The jobs are accepted, so they get their cell even if its template has all its instances.
+/// The jobs are accepted, so they get their cell even if its template has reached its limit of
+/// instances.
 void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,
                                     const std::function<void()>& then) {
   const auto target = routing().find(customer, product);

@@ -123,8 +123,8 @@ void JobDispatcherActor::load_cell() {
              [this](const caf::error& error) { quit(error); });
 }
 
-/// The attempts of workers inside no longer have a worker: they are aborted first. Leases outside
-/// stay live, and get their timeout afresh.
+/// The attempts of workers inside have lost their workers: the dispatcher aborts them first. Leases
+/// of workers outside stay live, and their timeout starts again.
 void JobDispatcherActor::cell_loaded(CellLoaded& loaded) {
   counts_ = loaded.counts;
   next_due_ = loaded.next_due;
@@ -232,9 +232,9 @@ void JobDispatcherActor::start_inside(const Now& at) {
   if (can_start(job, queue_, at)) hand_out(job, false, at);
 }
 
-/// Whether this job, which was just taken from the queue, may start. Deals with one that may not:
-/// it is being cancelled, has expired, follows a failed one, belongs to another cell or lane, or
-/// needs what is not configured.
+/// Whether this job, just taken from the queue, may start. Deals with a job that may not: one that
+/// is being cancelled, has expired, follows a failed job, belongs to another cell or lane, or needs
+/// a service or an undo that is not configured.
 bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, const Now& at) {
   const auto expiry = expiry_of(*job);
   const bool expired = expiry && *expiry <= at.wall;
@@ -257,7 +257,8 @@ bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, cons
   return false;
 }
 
-/// Whether the job has to wait for a configuration with its service, or with the undo of it.
+/// Whether the job has to wait for a configuration with its service, or with the undo that it
+/// needs.
 bool JobDispatcherActor::lacks_service(const Job& job) const {
   const Service* service = find_service(job);
   return !service || (is_compensating(job) && !service->undoes.contains(job.spec->action));
@@ -269,8 +270,8 @@ bool JobDispatcherActor::starts_jobs() const {
   return !stopping_ && !config_.leaving;
 }
 
-/// Whether the next start has to know that the call may have begun: to keep the entity, or to undo
-/// what the call may have done.
+/// Whether the next start of celld has to know that the call may have begun: to keep the entity, or
+/// to undo what the call may have done.
 bool JobDispatcherActor::must_know_of_call(const Job& job, const Service& service) {
   return service.settle > milliseconds{0} || may_undo(job, job.step);
 }
@@ -293,7 +294,8 @@ Lease JobDispatcherActor::hand_out(const JobPtr& job, bool probe, const Now& at)
   return lease;
 }
 
-/// Makes the job run under the lease, for a worker inside or for one outside that has this name.
+/// Makes the job run under the lease. `worker` is the name of the worker outside that gets it;
+/// empty: a worker inside gets it.
 JobPtr JobDispatcherActor::lease_out(const JobPtr& job, Lease lease, LiveLease entry,
                                      const std::string& worker, const Now& at) {
   const auto running = std::make_shared<const Job>(start_attempt(*job, lease, at.wall, worker));
@@ -353,7 +355,7 @@ RetryInputs JobDispatcherActor::retry_inputs(const LiveLease& live) {
   return {config_.settings.retry, service ? service->settle : milliseconds{0}, random};
 }
 
-/// Stores the next version of a job; it is reported once it is on disk.
+/// Stores the next version of a job, and reports the change once it is stored.
 void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
   count(before.get(), after.get());
   recording_.insert(after->id);

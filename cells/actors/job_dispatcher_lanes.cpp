@@ -30,7 +30,7 @@ JobDispatcherActor::LaneKind JobDispatcherActor::kind_of(const std::string& serv
   return found->second.protection.is_any() ? LaneKind::permits : LaneKind::none;
 }
 
-/// Where the job belongs. An ended job stays where it was.
+/// The lane that the job belongs in. An ended job stays where it was.
 std::string JobDispatcherActor::lane_of(const Job& job) const {
   if (job.step >= job.spec->services.size()) return job.lane;
   const auto& service = job.spec->services[job.step];
@@ -162,8 +162,7 @@ std::size_t JobDispatcherActor::available(const Lane& lane) const {
   return std::min(lane.queue.size(), slots);
 }
 
-/// What the desk is to know about the lane after it asked for jobs, of this customer if one is
-/// named.
+/// The state of the lane to report to a desk that asked for jobs, of this customer if one is named.
 LaneState JobDispatcherActor::lane_state(Lane& lane, const std::optional<std::string>& customer) {
   if (!may_start() || lane.queue.empty()) {
     lane.reported = false;
@@ -176,7 +175,7 @@ LaneState JobDispatcherActor::lane_state(Lane& lane, const std::optional<std::st
   return LaneState::busy;
 }
 
-/// The customer whose job the desk would take; none if it waits for none of this lane.
+/// The customer whose job the desk would take; none if the desk waits for no job of this lane.
 std::optional<std::string> JobDispatcherActor::candidate(Lane& lane) const {
   if (!can_take(lane)) return std::nullopt;
   const std::size_t most = context_->options.desks.offered_slots_max;
@@ -189,7 +188,7 @@ std::optional<std::string> JobDispatcherActor::candidate(Lane& lane) const {
   return std::nullopt;
 }
 
-/// Of the lanes that want a slot, the one to have it; null: none does.
+/// Of the lanes that want a slot, the one that gets it; null: none wants one.
 JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() {
   Lanes::value_type* first = nullptr;
   std::tuple<std::int64_t, std::uint64_t> least;
@@ -204,7 +203,8 @@ JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() 
   return first;
 }
 
-/// Whether a lane that wants a slot has it before the lane of workers inside, which has a job.
+/// Whether a lane that wants a slot gets it before the lane of workers inside, which has a job for
+/// it, too.
 bool JobDispatcherActor::goes_before_inside(Lanes::value_type& lane) {
   const std::tuple outside{shares_.start_us(*candidate(lane.second)), lane.second.served};
   return outside < std::tuple{shares_.start_us(*queue_.next_customer()), inside_served_};
@@ -246,8 +246,8 @@ void JobDispatcherActor::join_capacity() {
        CellJoined{key_, caf::actor_cast<JobDispatcher>(this), slots_.terms(), running});
 }
 
-/// The cell borrowed a slot for a worker outside that does not wait: the slot stays for a while, if
-/// no other cell needs it, so that the next request finds it.
+/// The cell may have borrowed a slot for a worker outside that does not wait. The slot stays for a
+/// while, if no other cell needs it, so that the next request finds it.
 void JobDispatcherActor::linger(const Now& at) {
   const std::size_t taken = leases_.size() + reserved_;
   if (slots_.limit() <= std::max<std::size_t>(taken, slots_.terms().guarantee)) return;
@@ -339,8 +339,8 @@ void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const 
   }
 }
 
-/// Who may have handed out the permit of an attempt at the service; null: nobody. A reload may have
-/// given the service to workers outside since, and may give it back.
+/// The client that may have handed out the permit of an attempt at the service; null: none. A
+/// reload may have made the service a pull service since, and another reload may undo that.
 ServiceClient JobDispatcherActor::permits_of(const std::string& service) const {
   const auto found = config_.services->find(service);
   if (found == config_.services->end()) return {};

@@ -51,8 +51,8 @@ void JobDispatcherActor::grant_now(const GrantLeases& message, std::uint64_t owe
   arm(at);
 }
 
-/// Whether the lane could grant a lease if the fetch that is under way brings a job. A worker that
-/// does not wait must get a job that only the store has.
+/// Whether the lane could grant a lease if the fetch that is under way brings a job. Even a worker
+/// that does not wait must get a job that is in the store but not in the window.
 bool JobDispatcherActor::is_fetching_for(const GrantLeases& message, Lane& lane) {
   if (!may_start() || !has_free_slot()) return false;
   if (message.customer) return lane.queue.seeks(*message.customer);
@@ -79,7 +79,7 @@ JobPtr JobDispatcherActor::take_for(Lane& lane, const GrantLeases& message, cons
   }
 }
 
-/// The leases are on disk. One whose job was cancelled meanwhile is over.
+/// The leases are on disk. A lease whose job was cancelled meanwhile is over.
 void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLeases& message,
                                  std::uint64_t owed) {
   const Now at = now();
@@ -100,7 +100,7 @@ void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLe
   arm(at);
 }
 
-/// A lease of an earlier epoch, or of a dispatcher that died.
+/// Keeps a lease of an earlier epoch, or of a dispatcher that died.
 void JobDispatcherActor::keep_lease(const JobPtr& job, const Now& at) {
   LiveLease entry;
   entry.job = job;
@@ -143,8 +143,8 @@ LeaseExtended JobDispatcherActor::extend(const ExtendLease& message) {
   return {out(*live, at), live->abort != AbortCause::none};
 }
 
-/// Stores what the worker has told. While that is under way, what it tells next waits, so that a
-/// worker that tells much costs one write a commit.
+/// Stores the progress that the worker has reported. Reports that arrive meanwhile wait, so that a
+/// worker that reports often costs at most one write per commit.
 void JobDispatcherActor::keep_progress(Lease lease) {
   const auto [storing, begins] = storing_progress_.try_emplace(lease, false);
   if (!begins) {
@@ -167,7 +167,7 @@ void JobDispatcherActor::keep_progress(Lease lease) {
           [this, lease](const caf::error&) { storing_progress_.erase(lease); });
 }
 
-/// The same report again, while the first is being stored, gets the same answer.
+/// A repeated report, while the first is being stored, gets the same answer.
 caf::result<LeaseEnded> JobDispatcherActor::end_lease(EndLease& message) {
   const bool succeeded = message.outcome.kind == CallOutcome::Kind::succeeded;
   const StepReport report{message.lease, succeeded};
@@ -191,12 +191,12 @@ caf::result<LeaseEnded> JobDispatcherActor::end_lease(EndLease& message) {
   return promise;
 }
 
-/// The desk could not give these leases to anybody.
+/// These leases did not reach their workers.
 void JobDispatcherActor::return_leases(const std::vector<Lease>& returned) {
   for (const Lease& lease : returned) {
     LiveLease* live = leases_.find(lease);
     if (!live || !live->outside) continue;
-    live->started = false;  // Nobody has begun anything that would have to settle.
+    live->started = false;  // No call has begun that would have to settle.
     end_outside(lease, AbortCause::hand_back);
   }
 }

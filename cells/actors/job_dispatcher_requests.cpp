@@ -79,7 +79,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, cons
                       turned_away_);
 }
 
-/// A batch asks again by itself.
+/// The sender of a batch retries by itself.
 std::optional<Refusal> JobDispatcherActor::refuse_rate(const JobRequest& request_in,
                                                        const Now& at) {
   const bool asks_again = request_in.gate != nullptr;
@@ -89,7 +89,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_rate(const JobRequest& request
 }
 
 /// With a key the refusal is not final: the cell dispatcher looks the key up first. A job of a
-/// batch that came too fast comes again.
+/// batch that came too fast is submitted again.
 JobSubmitted JobDispatcherActor::refused(JobRequest& request_in, Refusal refusal) {
   const bool has_key = request_in.idempotency.has_value();
   const bool comes_again = request_in.gate && is_too_fast(refusal.kind);

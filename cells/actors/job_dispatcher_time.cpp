@@ -147,9 +147,9 @@ bool JobDispatcherActor::falls_with_predecessor(const Job& job) const {
          config_.settings.on_predecessor_failed == OnPredecessorFailed::cancel;
 }
 
-/// Goes on with the followers of a job that failed: its line ends job by job, each with one record,
-/// so that the length of the line delays no other job. After a crash, the mark of the next follower
-/// is still there. A follower in another cell is noticed there when it becomes runnable.
+/// Cancels the next follower of a failed job. The followers are cancelled one at a time, each with
+/// one record, so that a long line does not delay other jobs. After a crash, the mark of the next
+/// follower is still there. A follower in another cell is noticed there when it becomes runnable.
 void JobDispatcherActor::cancel_follower(const JobPtr& job, const Now& at) {
   if (stopping_ || job->cell != key_ || in_hand(job->id) || is_leaving(*job->spec)) return;
   end_waiting(job, cells::cancel_follower(*job, at.wall));

@@ -139,8 +139,8 @@ class LeaseDeskActor : public LeaseDesk::base {
   }
 
   /// The dispatcher died, perhaps after it had granted leases. At a service with limits, their
-  /// permits and the request wait until its successor has reported the leases that it found and
-  /// answers, or until the cell is gone.
+  /// permits and the request wait until the successor has reported the leases that it found and has
+  /// answered, or until the cell is gone.
   void lost(const std::string& service, const LeaseMatching::Ask& ask, const LaneHolder& cell) {
     matchings_[service].lost(ask);
     const auto over = [this, service, ask] {
@@ -263,8 +263,8 @@ class LeaseDeskActor : public LeaseDesk::base {
     }
   }
 
-  /// A dispatcher has found the lease when it started. If its predecessor died before it could
-  /// report the lease, it counts against the rate, too.
+  /// A dispatcher has found the lease when it started. If the predecessor died before it could
+  /// report the lease, the lease counts against the rate, too.
   void count_kept(Limited& limited, const LeaseKept& message, bool is_new) {
     const Lease lease = message.lease.job->lease;
     if (is_new && limited.unanswered.contains(message.key)) {

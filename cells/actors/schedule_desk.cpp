@@ -14,7 +14,7 @@ using Outcome = ScheduleAnswered::Outcome;
 
 /// How soon a jump of the wall clock is noticed (promise P10).
 constexpr milliseconds longest_wait{1000};
-/// When the engine could not tell what became of a submission, or the store of a job.
+/// After an error that leaves open what became of a submission or of a job.
 constexpr milliseconds pause_after_error{1000};
 
 bool may_see(const std::optional<std::string>& customer, const Schedule& schedule) {
@@ -131,7 +131,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     take_due_steps();
   }
 
-  /// Notes when to look at a schedule that nothing is under way for.
+  /// Notes when to look at a schedule that is not busy.
   void put_in(Entry& entry) {
     const auto& progress = entry.schedule.progress;
     if (entry.rests_until) {
@@ -264,7 +264,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     if (!wanted) return was_configured ? erase(name, applied) : applied();
     if (was_configured && before->spec == *wanted) return applied();
     const auto timetable = Timetable::of(wanted->timing, *options_.zones);
-    if (!timetable) return applied();  // Its check against the machine has failed meanwhile.
+    if (!timetable) return applied();  // Its time zone has become unknown since the check.
     save(respecified(before, name, *wanted, true, *timetable, options_.wall_clock()), applied);
   }
 
@@ -299,14 +299,14 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
 
   // --- Due times ---------------------------------------------------------------------------------
 
-  /// Takes the next step of each schedule whose time has come, and arms the timer. Before the
-  /// first configuration, schedules that it removes may be among them.
+  /// Takes the next step of each schedule whose time has come, and arms the timer. Takes no step
+  /// before the first configuration, which may remove some of the schedules.
   void take_due_steps() {
     if (!watched_since_ || stopped_) return;
     const Now at = now();
     while (firings_ < options_.firings_max) {
       if (!due_.empty() && due_.begin()->first <= at.wall) {
-        take_step(std::string{due_.begin()->second}, at);  // The step takes it out of the map.
+        take_step(std::string{due_.begin()->second}, at);  // A copy: the step erases the entry.
       } else if (!resting_.empty() && resting_.begin()->first <= at.steady) {
         take_step(std::string{resting_.begin()->second}, at);
       } else {
@@ -315,7 +315,8 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     }
   }
 
-  /// At the next time of either clock; a wait for the wall clock is taken in pieces.
+  /// Arms the timer for the next time on either clock. A wait for the wall clock is cut into
+  /// pieces, so that a jump is noticed.
   void arm(const Now& at) {
     std::optional<SteadyTime> next;
     if (!due_.empty()) {
@@ -329,7 +330,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     delayed_send(this, *next - at.steady, Tick{*next});
   }
 
-  /// Begins the next step of a schedule, or notes how long it waits for it.
+  /// Begins the next step of a schedule, or notes when it is due.
   void take_step(const std::string& name, const Now& at) {
     Entry& entry = entries_.at(name);
     take_out(entry);
@@ -446,8 +447,8 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     end_work(name);
   }
 
-  /// The engine could not tell what became of a firing, or the schedule had passed that time
-  /// before: the store knows.
+  /// Reads the schedule from the store, because the engine could not tell what became of a firing,
+  /// or the schedule had already decided that time.
   void reload(const std::string& name) {
     request(options_.store, caf::infinite, LoadSchedules{name, false, 1})
         .then(
@@ -469,9 +470,9 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
 
   ScheduleDeskOptions options_;
   std::map<std::string, Entry> entries_;
-  /// Schedules with something under way, and what waits for its end.
+  /// Schedules with work under way, each with the work that waits for its end.
   std::map<std::string, std::vector<std::function<void()>>> busy_;
-  // When to look at the schedules that nothing is under way for.
+  // When to look at the schedules that are not busy.
   std::set<std::pair<WallTime, std::string>> due_;
   std::set<std::pair<SteadyTime, std::string>> resting_;
   OpenPromises owed_;

@@ -7,7 +7,7 @@
 namespace cells {
 namespace {
 
-/// Used when no job has ended lately, so that there is no rate to go by.
+/// Used while the rate at which jobs end is unknown.
 constexpr double retry_after_unknown_s = 60;
 constexpr double retry_after_max_s = 3600;
 

@@ -11,7 +11,7 @@ void CapacityBook::open() {
 }
 
 void CapacityBook::limit(std::optional<std::uint64_t> total) {
-  for (auto& [id, entry] : cells_) erase_notes(id, entry);  // What counts may change.
+  for (auto& [id, entry] : cells_) erase_notes(id, entry);  // The limit decides which slots count.
   limit_ = total;
   for (auto& [id, entry] : cells_) note(id, entry);
   rebalance();
@@ -45,7 +45,7 @@ bool CapacityBook::report(const CellKey& cell, const SlotTerms& terms, std::uint
   returned = std::min(returned, entry.held);
   entry.held -= returned;
   held_ -= returned;
-  // A cell answers a recall from its guarantee at once, and then forgets it.
+  // A cell answers a recall of slots of its guarantee at once, and then forgets the recall.
   if (entry.recall_to && (*entry.recall_to < terms.guarantee || *entry.recall_to >= entry.held)) {
     entry.recall_to.reset();
   }
@@ -145,7 +145,7 @@ void CapacityBook::grant_wanted() {
   }
 }
 
-/// Idle parts of guarantees go before slots that may be in use.
+/// Recalls idle slots of guarantees before slots that may be in use.
 void CapacityBook::recall_missing() {
   for (;;) {
     const auto missing =
@@ -159,7 +159,7 @@ void CapacityBook::recall_missing() {
   }
 }
 
-/// No cell wants what is free.
+/// Returns free slots that no cell wants to the guarantees that lack them.
 void CapacityBook::restore() {
   while (free() > 0 && !lacking_.empty()) {
     const Id id = *lacking_.begin();
@@ -171,7 +171,8 @@ void CapacityBook::restore() {
 
 void CapacityBook::note(Id id, Entry& entry) {
   const auto share = shares_.share(id);
-  // A slot in use comes back when its job ends; another cell may have an idle one.
+  // After the answer, the slots still to come are in use until their jobs end; meanwhile another
+  // cell may have an idle one.
   entry.recalled =
       entry.has_answered ? 0 : counted(entry, entry.held) - counted(entry, entry.expected());
   recalled_ += entry.recalled;

@@ -21,8 +21,8 @@ CircuitState CircuitBreaker::state(SteadyTime now) const {
   return now < *open_until_ ? CircuitState::open : CircuitState::half_open;
 }
 
-/// Calls that began before the circuit opened may end while it is not closed. They say nothing
-/// about the provider as it is now, unless it refuses celld.
+/// Calls that began before the circuit opened may end while it is not closed. Their outcome tells
+/// nothing about the provider as it is now, unless the provider refuses celld's credentials.
 void CircuitBreaker::ended(CallSign sign, bool is_probe, std::string_view what, const Now& now) {
   if (sign == CallSign::nothing) return;
   if (sign == CallSign::refusing) return open(std::string(what), now);

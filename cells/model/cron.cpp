@@ -174,7 +174,7 @@ std::optional<WallTime> CronRule::next_after(WallTime after, const TimeZone& zon
   while (const auto match = first_match(from)) {
     const auto at = zone.instant_of(*match);
     if (at > after) return at;
-    // Clocks show this time again: the first time was the one that counted.
+    // Clocks show this time for the second time; only the first one counts.
     from = std::chrono::floor<minutes>(*match) + minutes{1};
   }
   return std::nullopt;

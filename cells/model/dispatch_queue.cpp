@@ -20,7 +20,7 @@ void DispatchQueue::set_terms(const DispatchTerms& terms) {
   for (auto it = customers_.begin(); it != customers_.end();) rank_again((it++)->second);
 }
 
-/// The first jobs of the customer may now be others.
+/// Other jobs of the customer may come first now.
 void DispatchQueue::rank_again(Customer& customer) {
   if (customer.jobs.empty()) return;
   if (!customer.complete) return evict(customer);
@@ -269,7 +269,8 @@ std::optional<DispatchQueue::Fetch> DispatchQueue::next_fetch() {
   return std::nullopt;
 }
 
-/// All windows may fetch at once, as after a start: what is on its way counts already.
+/// Counts the jobs that are on their way, because all windows may fetch at once, for example after
+/// a start.
 void DispatchQueue::expect_bytes() {
   constexpr std::size_t usual_job_bytes = 1536;
   const std::size_t jobs = std::min(fetch_->customers_max * fetch_->jobs_max, limits_.jobs_max);
@@ -357,8 +358,8 @@ bool DispatchQueue::holds_too_much() const {
          (bytes_.has_its_share() && jobs_ > limits_.jobs_min);
 }
 
-/// A customer's share of the window. At most what may run of it at once: when that many do, the
-/// others would have to leave the window.
+/// A customer's share of the window. At most as many jobs as the customer may run at once: when
+/// that many run, the customer is blocked, and its other jobs have to leave the window.
 std::size_t DispatchQueue::jobs_per_customer(std::uint64_t weight) const {
   const auto all = turns_.weight() + weight;
   const auto share = bytes_.has_its_share()
@@ -406,8 +407,8 @@ void DispatchQueue::request_fetch(Customer& customer) {
   to_fetch_.push_back(customer.name);
 }
 
-/// Forgets a customer that has no job in the window or in service, apart from its clock. One that
-/// is blocked and may have jobs in the store is kept: no sweep brings it back.
+/// Forgets a customer that has no job in the window or in service, apart from its clock. A blocked
+/// customer that may have jobs in the store is kept, because no sweep would bring it back.
 void DispatchQueue::leave_if_idle(Customer& customer) {
   if (!customer.jobs.empty() || !customer.complete) return;
   turns_.leave(customer);

@@ -6,7 +6,8 @@
 namespace cells {
 namespace {
 
-/// Below this, the jobs of a few seconds say more than the time between them.
+/// Over a shorter time than this, the number of jobs tells more about the rate than the time
+/// between them.
 constexpr std::int64_t short_s = 10;
 /// A pause this many times as long as usual means that the old rate is over.
 constexpr std::int64_t pause_factor = 8;

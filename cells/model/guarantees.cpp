@@ -18,7 +18,7 @@ void Guarantees::set(const CellKey& cell, const Demand& demand) {
   }
   const std::uint32_t before = entry.demand.reserved + entry.extra;
   entry.demand = demand;
-  // What it has stays with it, as far as it is wanted.
+  // The cell keeps what it has, up to what it wants now.
   entry.extra = std::min(before, demand.wanted) - std::min(before, demand.reserved);
   enter(cell, entry);
   changed_.insert(cell);

@@ -9,7 +9,7 @@
 namespace cells {
 namespace {
 
-/// A call for an operation that has begun comes no later than this.
+/// The longest wait until the next call for an operation.
 constexpr milliseconds operation_wait_max{24 * 3600 * 1000};
 
 /// Cuts between characters, so that UTF-8 stays valid.
@@ -98,7 +98,7 @@ void fail(Job& job, JobError error, WallTime now) {
   give_up(job, JobState::failed, std::move(error), now);
 }
 
-/// The current step was undone, or cannot be.
+/// The current step was undone, or cannot be undone.
 void end_undo(Job& job, StepState state, WallTime now) {
   Step& step = job.steps[job.step];
   step.state = state;
@@ -128,7 +128,7 @@ bool awaits_operation(const Job& job) {
          job.steps[job.step].state == StepState::running;
 }
 
-/// The step fails for good; in a compensation, the attempts to undo it do.
+/// The step fails for good; in a compensation, its undo fails for good.
 void fail_step(Job& job, AttemptEnd& end, WallTime now) {
   if (is_compensating(job)) {
     add_message(job, {now, Severity::error, service_of(job), "cannot be undone: " + end.message});
@@ -218,7 +218,7 @@ void retry_or_fail(Job& job, AttemptEnd& end, const RetryInputs& inputs, WallTim
   }
   add_message(job, {now, Severity::warning, service_of(job), end.message});
   const milliseconds settle = outcome_unknown(end.kind) ? inputs.settle : milliseconds{0};
-  // The attempts that a 429 has ended are not counted, but the backoff grows with them, too.
+  // Attempts that ended with a 429 are not counted, but the backoff grows with them all the same.
   const auto since_first = now - job.steps[job.step].started_at.value_or(now);
   const auto uncounted =
       end.kind == AttemptEnd::Kind::throttled ? attempts_within(inputs.policy, since_first) : 1U;
@@ -239,7 +239,7 @@ void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
   cancel(job, now);
 }
 
-/// A waiting job, with the attempt that it was waiting for given up.
+/// The waiting job, after its next attempt was given up.
 Job stop_waiting(const Job& job, WallTime now) {
   assert(!is_ended(job.state) && job.state != JobState::running && job.step < job.steps.size());
   Job next = job;
@@ -249,7 +249,7 @@ Job stop_waiting(const Job& job, WallTime now) {
   return next;
 }
 
-/// The attempt goes on after a while. A later call under another lease is part of it.
+/// The attempt continues after a while: a later call, under another lease, is part of it.
 void await_operation(Job& job, const AttemptEnd& end, WallTime now) {
   job.interruptions = 0;
   job.state = is_compensating(job) ? JobState::compensating : JobState::retrying;
@@ -332,7 +332,7 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   assert(job.state == JobState::running);
   using Kind = AttemptEnd::Kind;
   Job next = job;
-  // The operation goes on without celld.
+  // The provider carries on with the operation; celld no longer asks for it.
   if (end.kind == Kind::pending && next.cancel_requested) end.kind = Kind::cancelled;
   for (auto& message : end.messages) add_message(next, std::move(message));
   const bool undoes = is_compensating(job);

@@ -100,7 +100,7 @@ void LeaseMatching::update_ring(Cell& cell) {
 void LeaseMatching::filled(const CellKey& key, std::size_t available) {
   Cell& filled = cell(key);
   filled.has_work = true;
-  filled.wanted.clear();  // The cell may have forgotten: its dispatcher may be another one.
+  filled.wanted.clear();  // The cell's dispatcher may be a new one, which knows of no request.
   try_again(filled);
   filled.available = available - std::min(available, filled.asked);
   update_ring(filled);
@@ -185,7 +185,7 @@ LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t 
   return made;
 }
 
-/// The ask is over: uncharges the cell for what it did not grant.
+/// The ask is over: takes back what the cell was charged for leases that it did not grant.
 LeaseMatching::Cell& LeaseMatching::take_back(const Ask& ask, std::size_t granted) {
   Cell& from = cell(ask.cell);
   from.asked -= ask.count;

@@ -5,7 +5,7 @@
 namespace cells {
 namespace {
 
-/// Follows the size while neither is set.
+/// The overridden burst, else the configured one, else the size.
 std::uint32_t burst_for(std::uint32_t size, const CellSettings& settings,
                         const CellOverride& change) {
   return change.pool_burst.value_or(settings.pool_burst.value_or(size));

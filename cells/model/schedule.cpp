@@ -6,7 +6,7 @@
 namespace cells {
 namespace {
 
-/// Due times of a cron rule that one step looks at.
+/// The most due times of a cron rule that one step looks at.
 constexpr std::uint64_t stretch_max = 10'000;
 
 constexpr milliseconds tick{1};

@@ -23,7 +23,7 @@ void SlotShares::begin(const std::string& customer, std::uint32_t weight) {
   if (finish_us_.size() > remembered_max) forget_half();
 }
 
-/// Forgives the customers that have had the least more than others.
+/// Forgets the half of the customers that are the least ahead of the others.
 void SlotShares::forget_half() {
   std::vector<std::int64_t> finishes;
   finishes.reserve(finish_us_.size());

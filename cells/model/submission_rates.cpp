@@ -74,7 +74,7 @@ bool SubmissionRates::is_idle(SteadyTime now) const {
                                     [&](const auto& each) { return idle(each.second); });
 }
 
-/// Costs little for each submission: it looks at all customers once for as many new ones.
+/// Costs little per submission: looks at all customers only once their number has doubled.
 void SubmissionRates::forget_idle(SteadyTime now) {
   if (customers_.size() < forget_at_) return;
   std::erase_if(customers_, [now](const auto& each) { return each.second.limit->is_idle(now); });

@@ -5,7 +5,8 @@ schedules submit jobs.
 
 Afterwards, by the calls that the provider saw: a job that failed has undone what it had done, in
 reverse order, and nothing twice but for a kill; no entity had two calls at once; no limit was
-exceeded; no attempt was used up behind an open circuit; and each due time of a schedule has one job.
+exceeded, of calls at once or of their rate; no attempt was used up behind an open circuit or by
+waiting for a limit; and each due time of a schedule has one job.
 `CELLD_BINARY` names the program.
 """
 
@@ -28,10 +29,15 @@ from client import BROKEN, Connection, all_jobs, unfinished  # noqa: E402
 from daemon import SLOWDOWN, Daemon  # noqa: E402
 from faults import Faults  # noqa: E402
 from ledger import unix_time  # noqa: E402
+from rates import check_rate  # noqa: E402
 from recording_provider import Provider  # noqa: E402
 
 CLIENTS = 8
 CONCURRENCY = 2   # Of the service "limited".
+# Of the service "rated". Each of its clients has an entity of its own, and submits its next job when
+# the last one has ended. A celld that ignores the rate makes hundreds of calls a second.
+RATE_PER_S, BURST = 20, 3
+RATED_CLIENTS = 6
 ATTEMPTS_MAX = 10  # Fewer than would fit into the time that "flaky" is down.
 EVERY_MS = 1000   # The shortest interval of a schedule.
 LIFE_S = (0.1, 0.6)
@@ -86,11 +92,14 @@ class Run:
         return {
             "services": {"one": service, "two": service,
                          "limited": {**service, "limits": {"concurrency": CONCURRENCY}},
+                         "rated": {**service, "limits": {"rate_per_s": RATE_PER_S,
+                                                         "burst": BURST}},
                          "flaky": {**service, "circuit": {"failures": 2, "open_ms": 100}}},
             "defaults": {"pool": {"size": 6}, "timeout_ms": 30000,
                          "retry": {"max_attempts": ATTEMPTS_MAX, "backoff_ms": 10,
                                    "backoff_max_ms": 50}},
-            "cells": [{"product": "flaky"}, {"product": "schedules"}, {}],
+            "cells": [{"product": "flaky"}, {"product": "schedules"}, {"product": "rated"},
+                      {}],
         }
 
     async def whole(self):
@@ -99,6 +108,8 @@ class Run:
         await asyncio.to_thread(self.daemon.start)
         await self.add_schedules()
         clients = [asyncio.create_task(self.submit()) for _ in range(CLIENTS)]
+        clients += [asyncio.create_task(self.submit_rated(f"r{number}"))
+                    for number in range(RATED_CLIENTS)]
         outages = asyncio.create_task(self.interrupt_flaky())
         for _ in range(self.kills):
             await asyncio.sleep(self.random.uniform(*LIFE_S))
@@ -116,7 +127,14 @@ class Run:
         self.check_schedules(schedules, jobs)
         self.faults.expect(self.provider.most <= CONCURRENCY, "a limit was exceeded",
                            self.provider.most)
+        check_rate(self.faults, [call for call in self.provider.log if call.service == "rated"],
+                   RATE_PER_S, BURST, self.lives())
         return jobs
+
+    def lives(self):
+        """Of each life: a time before its start, and one at which it was dead."""
+        dead = [died_at for _, died_at in self.deaths]
+        return list(zip([float("-inf"), *dead], [*dead, float("inf")]))
 
     async def kill_and_restart(self):
         signalled_at = time.monotonic()
@@ -145,21 +163,32 @@ class Run:
     async def submit(self):
         connection = Connection(self.daemon)
         while not self.is_over:
-            job = self.a_job()
-            self.submitted += 1
-            job["idempotency_key"] = f"key-{self.submitted}"
-            status, answer = await self.ask(connection, "POST", "/v1/jobs", job)
-            self.faults.expect(status in (200, 202), "an unexpected answer", status, answer)
-            if status in (200, 202):
-                self.accepted[answer["id"]] = job
+            await self.submit_one(connection, self.a_job())
             await asyncio.sleep(self.random.uniform(0, 0.1))
         connection.close()
 
-    async def ask(self, connection, method, path, body=None):
+    async def submit_rated(self, entity):
+        connection = Connection(self.daemon)
+        while not self.is_over:
+            await self.submit_one(connection, {
+                "customer": "c0", "product": "rated", "action": "create", "services": ["rated"],
+                "entity": {"type": "zone", "id": entity},
+                "parameters": {"outcome": "ok", "latency_ms": 1}}, "Prefer: wait=30\r\n")
+        connection.close()
+
+    async def submit_one(self, connection, job, header=""):
+        self.submitted += 1
+        job["idempotency_key"] = f"key-{self.submitted}"
+        status, answer = await self.ask(connection, "POST", "/v1/jobs", job, header)
+        self.faults.expect(status in (200, 202), "an unexpected answer", status, answer)
+        if status in (200, 202):
+            self.accepted[answer["id"]] = job
+
+    async def ask(self, connection, method, path, body=None, header=""):
         """Repeats the request until there is an answer."""
         while True:
             try:
-                return await connection.request(method, path, body)
+                return await connection.request(method, path, body, header)
             except BROKEN:
                 await asyncio.sleep(0.01)
 
@@ -208,8 +237,20 @@ class Run:
                 self.faults.expect(False, "an accepted job is lost", job_id)
             elif "on_failure" in sent:
                 self.check_compensation(job, of_job[job_id])
+            elif sent["product"] == "rated":
+                self.check_rated(job, of_job[job_id])
             else:
                 self.faults.expect(job["state"] == "succeeded", "an open circuit failed a job", job)
+
+    def check_rated(self, job, calls):
+        """Its provider never refuses, so only a kill may use up an attempt."""
+        deaths = self.deaths_during(job)
+        interrupted = (job["error"] or {}).get("code") == "interrupted"
+        self.faults.expect(job["state"] == "succeeded" or
+                           interrupted and deaths >= INTERRUPTIONS_MAX,
+                           "a rate failed a job", job, calls)
+        self.faults.expect(job["steps"][0]["attempts"] <= 1 + deaths,
+                           "a rate used up an attempt", job, calls)
 
     def check_compensation(self, job, calls):
         fails_at = job["parameters"]["fails_at"]
@@ -313,8 +354,10 @@ def main():
         shutil.rmtree(directory, ignore_errors=True)
     states = collections.Counter(job["state"] for job in jobs.values())
     undos = sum(call.undo for call in run.provider.log)
+    rated = sum(call.service == "rated" for call in run.provider.log)
     print(f"{len(jobs)} jobs ({json.dumps(states)}), {len(run.provider.log)} calls, {undos} of them "
-          f"undos, {options.kills} kills in {time.monotonic() - began_at:.1f} s")
+          f"undos and {rated} at a limited rate, {options.kills} kills in "
+          f"{time.monotonic() - began_at:.1f} s")
     if run.faults.report():
         print(f"seed {options.seed}", file=sys.stderr)
         sys.exit(1)

@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+from daemon import ENDED
+
 BROKEN = (OSError, asyncio.IncompleteReadError, ValueError, IndexError)
 
 
@@ -83,6 +85,16 @@ async def unfinished(daemon):
         if cursor is None:
             connection.close()
             return count
+
+
+async def unended(daemon):
+    """How many jobs have not ended on disk. The counts of `unfinished` may be ahead of the disk, so
+    when they reach zero the listed jobs decide."""
+    count = await unfinished(daemon)
+    if count == 0:
+        jobs = await all_jobs(daemon)
+        count = sum(job["state"] not in ENDED for job in jobs.values())
+    return count
 
 
 async def follow(connection):

@@ -14,11 +14,10 @@ import uuid
 import audit
 import commands
 import journal
-from client import BROKEN, Connection, all_jobs, unfinished
+from client import BROKEN, Connection, all_jobs, unended
 from clients import FIXED_CELLS, SETTLE_MS, Clients, replace
 from daemon import DEADLINE_S, SLOWDOWN, Daemon
 from leases import SERVICE
-from ledger import ENDED
 from recording_provider import Provider
 
 ALL_ENDED_DEADLINE_S = 240.0 * SLOWDOWN
@@ -243,13 +242,8 @@ class Round:
             await asyncio.sleep(0.02)
 
     async def still_unfinished(self):
-        """The counts may be ahead of the disk, so when they reach zero the listed jobs decide."""
         try:
-            count = await unfinished(self.daemon)
-            if count == 0:
-                jobs = await all_jobs(self.daemon)
-                count = sum(job["state"] not in ENDED for job in jobs.values())
-            return count
+            return await unended(self.daemon)
         except BROKEN:
             if not self.daemon.running():
                 raise

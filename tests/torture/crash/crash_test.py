@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 from daemon import Daemon  # noqa: E402
 import audit  # noqa: E402
 from calls import Call  # noqa: E402
-from client import BROKEN, all_jobs, unfinished  # noqa: E402
+from client import BROKEN, all_jobs, unended  # noqa: E402
 from faults import Faults  # noqa: E402
 from ledger import unix_time  # noqa: E402
 from load import Load  # noqa: E402
@@ -164,7 +164,7 @@ class Run:
     async def wait_until_all_ended(self):
         async def idle():
             try:
-                return await unfinished(self.daemon) == 0
+                return await unended(self.daemon) == 0
             except BROKEN:
                 return False
         await until(idle, "every job has ended", DEADLINE_S)

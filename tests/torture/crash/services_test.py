@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 
 import audit  # noqa: E402
-from client import BROKEN, Connection, all_jobs, unfinished  # noqa: E402
+from client import BROKEN, Connection, all_jobs, unended  # noqa: E402
 from daemon import SLOWDOWN, Daemon  # noqa: E402
 from faults import Faults  # noqa: E402
 from ledger import unix_time  # noqa: E402
@@ -220,7 +220,7 @@ class Run:
 
     async def wait_until_all_ended(self):
         give_up_at = time.monotonic() + ALL_ENDED_DEADLINE_S
-        while await unfinished(self.daemon) > 0:
+        while await unended(self.daemon) > 0:
             if time.monotonic() > give_up_at:
                 raise AssertionError(f"not within {ALL_ENDED_DEADLINE_S} s: every job has ended")
             await asyncio.sleep(0.05)

@@ -22,7 +22,7 @@ class Call:
         self.path = path
         self.headers = headers
         self.raw = body
-        self.body = json.loads(body)
+        self.body = json.loads(body) if body else {}
         self.index = index
         self.started_at = time.monotonic()
         self.ended_at = None  # Before the first byte of the answer goes out.
@@ -227,7 +227,7 @@ class Provider:
     def calls_of(self, path=None, job=None):
         with self.lock:
             return [call for call in self.calls
-                    if path in (None, call.path) and job in (None, call.body["job"])]
+                    if path in (None, call.path) and job in (None, call.body.get("job"))]
 
     def running(self, path=None):
         return [call for call in self.calls_of(path) if call.ended_at is None]

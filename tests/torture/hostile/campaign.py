@@ -3,10 +3,11 @@
 
     campaign.py [--from FIRST] [--count N] [--seconds S] [--summary FILE]
 
-In each round, 16 jobs run at once, each against a hostile behaviour of its own: an HTTP answer, a
-connection or a command, drawn and varied by the number of the round. Each job must end with the
-documented error, at its deadline at the latest; celld must then be in the same state as before; and
-jobs of three good services must succeed meanwhile. `CELLD_BINARY` names the program.
+In each round, 16 jobs run at once, each against a hostile behaviour of its own: an HTTP answer or a
+connection, to a service with or without a mapping, or a command. The number of the round draws and
+varies them. Each job must end with the documented error, at its deadline at the latest; celld must
+then be in the same state as before; and jobs of three good services must succeed meanwhile.
+`CELLD_BINARY` names the program.
 """
 
 import os

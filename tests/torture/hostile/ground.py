@@ -18,11 +18,14 @@ from commands import COMMANDS
 from connections import CONNECTIONS, HostileServer
 from daemon import DEADLINE_S, ENDED, SLOWDOWN, Daemon, wait_until
 from machine import Quiet
+from mapped import MAPPED_ANSWERS, MAPPED_CONNECTIONS, OF_MAPPINGS
 from provider import Provider, slow
 from siege import BUSY_GROWTH_BYTES_MAX, GROWTH_BYTES_MAX, MEASURED, Gauge
 from watch import Watch
 
-BEHAVIOURS = ANSWERS + CONNECTIONS + COMMANDS
+HTTP_ANSWERS = ANSWERS + OF_MAPPINGS + MAPPED_ANSWERS
+HTTP_CONNECTIONS = CONNECTIONS + MAPPED_CONNECTIONS
+BEHAVIOURS = HTTP_ANSWERS + HTTP_CONNECTIONS + COMMANDS
 GOOD_SERVICES = ("good", "fine", "demo")
 ANSWER_BYTES = 1 << 20  # The most that one answer takes.
 WARM_UP_JOBS = 20  # For each good service.
@@ -72,9 +75,9 @@ class TestBed:
         self.provider.always("/", slow(0.01))
         # Each has a server of its own, so that late data from one never reaches another.
         self.hostile_providers = {behaviour.name: Provider() for behaviour in self.behaviours
-                                  if behaviour in ANSWERS}
+                                  if behaviour in HTTP_ANSWERS}
         self.hostile_servers = {behaviour.name: HostileServer() for behaviour in self.behaviours
-                                if behaviour in CONNECTIONS}
+                                if behaviour in HTTP_CONNECTIONS}
         self.ports = {server.port: name for name, server in
                       [*self.hostile_providers.items(), *self.hostile_servers.items()]}
         self.numbers = iter(range(1 << 62))
@@ -97,11 +100,11 @@ class TestBed:
     def service(self, behaviour):
         if behaviour in COMMANDS:
             return self.command(behaviour.name, behaviour.act)
-        if behaviour in ANSWERS:
-            return {"type": "http", "url": self.hostile_providers[behaviour.name].url + "/"}
+        server = (self.hostile_providers if behaviour in HTTP_ANSWERS else
+                  self.hostile_servers)[behaviour.name]
         scheme = "https" if behaviour.tls else "http"
-        port = self.hostile_servers[behaviour.name].port
-        return {"type": "http", "url": f"{scheme}://127.0.0.1:{port}/"}
+        service = {"type": "http", "url": f"{scheme}://127.0.0.1:{server.port}/"}
+        return {**service, "mapping": behaviour.mapping} if behaviour.mapping else service
 
     def command(self, name, script):
         path = os.path.join(self.directory, name)
@@ -190,9 +193,9 @@ class TestBed:
             behaviour: self.late_ms(behaviour, job, watch) for behaviour, job in jobs.items()}
 
     def prepare(self, behaviour, rng):
-        if behaviour in ANSWERS:
+        if behaviour in HTTP_ANSWERS:
             self.hostile_providers[behaviour.name].always("/", behaviour.act(rng))
-        elif behaviour in CONNECTIONS:
+        elif behaviour in HTTP_CONNECTIONS:
             self.hostile_servers[behaviour.name].act = behaviour.act(rng)
 
     def submit(self, *what):
@@ -221,9 +224,11 @@ class TestBed:
             return ["its job has not ended"]
         fault = behaviour.fault(job)
         faults = [fault] if fault else []
-        if behaviour in ANSWERS:
-            calls = len(self.hostile_providers[behaviour.name].calls_of(job=job["id"]))
+        if behaviour in HTTP_ANSWERS:
+            provider = self.hostile_providers[behaviour.name]
+            calls, all_calls = len(provider.calls_of(job=job["id"])), len(provider.calls_of())
             faults += [f"{calls} calls for one attempt"] if calls > 1 else []
+            faults += [f"{all_calls} calls with the polls"] * (all_calls > 1 + behaviour.polls_max)
         return faults
 
     def await_release(self, jobs):

@@ -22,6 +22,7 @@ SUCCESS = (None, "")
 # After these ends, celld closes the connection.
 GIVEN_UP = (OUT_OF_TIME, NOT_REACHED, BROKEN, NOT_HTTP, TOO_LARGE)
 
+POLL_INTERVAL_MS = 100
 LARGE_BYTES = 300_000  # Size of a job's parameters: more than a socket or a pipe can buffer.
 
 
@@ -36,11 +37,17 @@ class HostileBehaviour:
     ends: tuple
     parameter_bytes: int = 0     # Size of the job's parameters.
     tls: bool = False            # The service's URL is https.
+    mapping: "dict | None" = dataclasses.field(default=None, compare=False)  # Of the service.
 
     @property
     def timeout_ms(self):
         """Short if time ends the attempt; otherwise long enough for a slow machine."""
         return 600 if any(code == "timeout" for code, _ in self.ends) else 20_000
+
+    @property
+    def polls_max(self):
+        """Each poll but the last comes an interval after the answer to the one before."""
+        return self.timeout_ms // POLL_INTERVAL_MS + 1 if self.mapping else 0
 
     def fault(self, job):
         """What is wrong with the end of the job; None when nothing is."""

@@ -1,8 +1,8 @@
 -- Makes or removes the database of a job, and changes nothing if that is done already. psql reads
--- this file; celld's document is on standard input, and its answer goes to standard output. The name
--- is CUSTOMER/ID, so that no customer can reach the database of another; names of customers have no
--- slash. psql quotes the name (:"name", :'name'), so it can be any text. PostgreSQL would cut a name
--- of more than 63 bytes, and two databases might then be one.
+-- this file; celld's document is on standard input, and its answer goes to standard output. The
+-- name is CUSTOMER/ID, so that no customer can reach the database of another; names of customers
+-- have no slash. psql quotes the name (:"name", :'name'), so it can be any text. PostgreSQL would
+-- cut a name of more than 63 bytes, and two databases might then be one.
 \set document `cat`
 SELECT job ->> 'customer' || '/' || (job -> 'entity' ->> 'id') AS name,
        job ->> 'action' = 'create' AS is_create, job ->> 'action' = 'delete' AS is_delete

@@ -28,7 +28,7 @@ constexpr milliseconds pause_first{500};
 constexpr milliseconds pause_max{30'000};
 constexpr milliseconds paint_interval{200};
 constexpr milliseconds plain_interval{5000};
-constexpr milliseconds drain_time{30'000};  // celld may read on for a while before it answers.
+constexpr milliseconds drain_time{30'000};  // celld may drop the rest before it answers.
 
 /// Shows on standard error how far a submission has come: a bar on a terminal, lines elsewhere.
 class ProgressBar {
@@ -36,7 +36,7 @@ class ProgressBar {
   explicit ProgressBar(bool is_quiet)
       : is_terminal_(::isatty(STDERR_FILENO) == 1), is_quiet_(is_quiet) {}
 
-  /// A request begins at this place of the file. The pause before it does not count.
+  /// A request begins at the current line of the file. The pause before the request does not count.
   void begin(const LineSource& file) {
     begun_ = steady_clock::now();
     line_before_ = file.line();
@@ -112,7 +112,7 @@ class BatchSubmission {
     return file_.has_more();
   }
 
-  /// Nothing: the connection broke, and the file is to be sent again.
+  /// None: the connection broke, and the same lines are to be sent again.
   std::optional<Report> send() {
     file_.go_to(first_line_);
     const Request request{.method = "POST",
@@ -133,7 +133,7 @@ class BatchSubmission {
     }
   }
 
-  /// Without keys, celld cannot know a line that it has accepted already.
+  /// Without idempotency keys, celld cannot recognise lines that it has already accepted.
   void connection_broke(const NoAnswer& failure) {
     const std::string from = "--from-line " + std::to_string(first_line_);
     if (!file_.has_keys()) {
@@ -155,7 +155,8 @@ class BatchSubmission {
     pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
   }
 
-  /// False: the batch ended for a reason that does not pass soon.
+  /// False: cellctl cannot continue by itself, because the reason will not pass soon, the retries
+  /// are used up, or the next line is no longer kept.
   bool wait_for_room(const Report& report) {
     const auto& errors = elements_at(report.document, {"errors"});
     const auto status = errors.empty() ? 0 : integer_at(errors.back(), {"status"});
@@ -164,8 +165,9 @@ class BatchSubmission {
     const std::string line = std::to_string(first_line_);
     const bool is_kept = file_.has_kept(first_line_);
     if (passes && failures_ < retries_ && is_kept) {
-      pause(status == 429 ? "line " + line + " found no room" : "celld did not take line " + line,
-            wait);
+      pause(
+          status == 429 ? "celld has no room for line " + line : "celld did not take line " + line,
+          wait);
       return true;
     }
     print_message((is_kept ? ""
@@ -178,7 +180,7 @@ class BatchSubmission {
   void pause(const std::string& reason, milliseconds wait) {
     ++failures_;
     wait = std::min(wait, pause_max);
-    print_message(reason + "\n  Going on with line " + std::to_string(first_line_) + " in " +
+    print_message(reason + "\n  Continuing with line " + std::to_string(first_line_) + " in " +
                   duration_text(wait) + " (" + std::to_string(failures_) + " of " +
                   std::to_string(retries_) + ").");
     cli::rest(wait);
@@ -203,7 +205,7 @@ class BatchSubmission {
   LineSource file_;
   ProgressBar bar_;
   const bool is_quiet_;
-  std::uint64_t first_line_;  ///< Of the file, in the next request.
+  std::uint64_t first_line_;  ///< The line of the file at which the next request begins.
   const std::int64_t retries_;
   std::int64_t failures_ = 0;  ///< In a row, without progress.
   std::int64_t rejected_ = 0;

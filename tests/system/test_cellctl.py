@@ -907,7 +907,7 @@ class Batches(CellctlTest):
                                     (202, {}, json.dumps(second).encode()))
         name = self.write([a_job("a"), {}, a_job("b")])
         done = self.run_cellctl("submit", "-f", name, "--url", url, code=REFUSED)
-        self.assertIn("Going on with line 3 in 0ms", done.stderr)
+        self.assertIn("Continuing with line 3 in 0ms", done.stderr)
         self.assertEqual([body.count(b"\n") for _, _, body in requests], [3, 1])
 
     def test_a_broken_connection_is_resumed_only_if_each_line_has_a_key(self):
@@ -1014,7 +1014,7 @@ class PipedBatches(CellctlTest):
                 done = self.run_cellctl("submit", "--batch", "-f", "-", "--url", url,
                                         stdin=b"".join(lines))
                 self.assertIn(reason, done.stderr)
-                self.assertIn("Going on with line 3 in 0ms", done.stderr)
+                self.assertIn("Continuing with line 3 in 0ms", done.stderr)
                 self.assertEqual([body for _, _, body in requests], [b"".join(lines), lines[2]])
 
     def test_a_batch_that_ended_behind_the_last_line_of_a_pipe_is_complete(self):

@@ -11,8 +11,9 @@ class Session;
 /// Whether the arguments name a file with one job a line.
 bool is_batch(const Arguments& arguments);
 
-/// Sends the file as a batch. If the connection breaks, sends it again, provided that every line
-/// has an idempotency key; if the batch ends early for lack of room, goes on where it ended.
+/// Sends the file as a batch. If the connection breaks, sends the lines of that batch again,
+/// provided that all lines sent have an idempotency key. If a batch ends early for lack of room,
+/// continues where it ended.
 ExitCode submit_batch(Session& session, const Arguments& arguments);
 
 }  // namespace celld::cli

@@ -39,7 +39,7 @@ ExitCode batch_show(Session& session, const Arguments& arguments) {
   return view.code;
 }
 
-/// A failure that may pass, such as a restart of celld, does not end it.
+/// A temporary failure, such as a restart of celld, does not end the command.
 ExitCode batch_watch(Session& session, const Arguments& arguments) {
   const std::string id = arguments.words().front();
   bool seen = false;

@@ -18,7 +18,7 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::clamp(share, 0.0, 1.0) * 100)) + "%";
 }
 
-/// The line of the file that stands for a line of the batch.
+/// The number in the file of a line of the batch.
 std::string line_in_file(std::int64_t line, std::uint64_t first_line) {
   return std::to_string(static_cast<std::uint64_t>(std::max<std::int64_t>(line, 1)) + first_line -
                         1);

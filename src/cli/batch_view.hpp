@@ -1,4 +1,4 @@
-// Batches as text for people.
+// Human-readable views of batches.
 #pragma once
 
 #include <chrono>
@@ -32,13 +32,14 @@ ExitCode outcome_of_batch(const json::Value& batch);
 /// numbers are those of the file, in which the batch began at `first_line`.
 std::string batch_report(const json::Value& report, std::uint64_t first_line);
 
-/// One line about a running submission. With `bytes_total`, it has a bar and the remaining time.
+/// One line about a running submission. If `bytes_total` is known, the line has the share that is
+/// done, the remaining time and, on request, a bar.
 struct UploadProgress {
-  std::uint64_t lines = 0;  ///< Of the file, like the bytes.
+  std::uint64_t lines = 0;  ///< Counted in the file, like the bytes.
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> bytes_total{};
   milliseconds elapsed{0};
-  /// Where the present request began. The rate and the remaining time are of it alone.
+  /// Where the current request began. The rate and the remaining time refer to that request alone.
   std::uint64_t lines_before = 0;
   std::uint64_t bytes_before = 0;
 };

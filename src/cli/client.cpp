@@ -46,8 +46,8 @@ constexpr std::chrono::seconds idle_max{5};
 /// for 15 s.
 constexpr milliseconds filler_interval{3000};
 
-/// Shuts the connection when the time of a request is over. cpp-httplib's own timeouts begin anew
-/// with every byte.
+/// Shuts the connection when the time of a request is over. cpp-httplib's own timeouts restart with
+/// every byte.
 class Watch {
  public:
   Watch(httplib::ClientImpl& http, steady_clock::time_point end)
@@ -270,7 +270,7 @@ class Client::Transfer {
     }
   }
 
-  /// Waits until the connection takes another piece, which it does not while celld holds the sender
+  /// Waits until the connection takes another piece; it takes none while celld holds the sender
   /// back. True: celld has answered, or the connection has ended.
   bool is_answered_early() const {
     const auto& wire = client_.wire_;
@@ -289,7 +289,8 @@ class Client::Transfer {
     return sink.write("", 0);
   }
 
-  /// Waits for more of the body, or for the answer. Returns what keeps celld waiting, if need be.
+  /// Waits for more of the body, or for the answer. After a long wait, returns filler to be sent,
+  /// so that celld does not end the batch.
   std::string pause() {
     constexpr short any = POLLIN | POLLHUP | POLLERR;
     std::array<pollfd, 2> inputs{

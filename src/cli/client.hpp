@@ -82,9 +82,9 @@ class Client {
   Answer send(const Request& request);
 
   /// Sends a body of any length as it comes, in place of `request.body`. If celld answers before
-  /// the end of the body, the rest is not sent. The timeout begins anew with each piece that celld
-  /// takes, and in each pause of the body. `on_turn` is called before each piece and during pauses.
-  /// Throws NoAnswer, and what `body` throws.
+  /// the end of the body, the rest is not sent. The timeout restarts with each piece that celld
+  /// takes, and with each pause of the body. `on_turn` is called before each piece and during
+  /// pauses. Throws NoAnswer, and what `body` throws.
   Answer upload(const Request& request, UploadBody& body, const std::function<void()>& on_turn);
 
   /// Passes the body of a 200 to `on_data` as it arrives, until the body ends, `deadline` passes,
@@ -97,10 +97,10 @@ class Client {
  private:
   class Transfer;
 
-  /// What the connection is made of, which cpp-httplib does not show.
+  /// The socket of a connection and its TLS state, which cpp-httplib does not expose.
   struct Wire {
     int descriptor = -1;
-    ssl_st* tls = nullptr;  ///< Null: it is not encrypted.
+    ssl_st* tls = nullptr;  ///< Null: not encrypted.
   };
 
   const Connection connection_;

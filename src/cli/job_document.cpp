@@ -29,7 +29,7 @@ File read_file(const std::string& path) {
   const std::string name = path == "-" ? "standard input" : cleaned(path);
   auto parsed = json::parse(file.text, {.depth_max = 128, .nodes_max = 20'000'000});
   if (const auto* error = std::get_if<json::SyntaxError>(&parsed)) {
-    // A first line that is a document of its own is the mark of a file with one job a line.
+    // If the first line alone is a document, the file probably has one job a line.
     const auto first = json::parse(std::string_view(file.text).substr(0, file.text.find('\n')));
     const bool has_lines = !std::holds_alternative<json::SyntaxError>(first);
     throw usage_failure(name + ": " + error->detail +

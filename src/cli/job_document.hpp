@@ -12,7 +12,7 @@ struct JobDocument {
   std::string idempotency_key;  ///< From the flag or the file; empty: neither has one.
 };
 
-/// The flags that `job_document` reads, but for --key.
+/// The flags that `job_document` reads, except --key.
 void add_job_flags(CLI::App& verb);
 /// The flags that say when one job runs. A job of a schedule has none of them.
 void add_time_flags(CLI::App& verb);

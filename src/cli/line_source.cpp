@@ -20,7 +20,7 @@ namespace {
 /// Small enough for a socket that has room to take it at once.
 constexpr std::size_t piece_bytes = 16 << 10;
 constexpr std::size_t read_bytes = 64 << 10;
-/// A longer line is given in parts. celld rejects it.
+/// A longer line is sent in parts; celld rejects it.
 constexpr std::size_t line_bytes_max = (1 << 20) + 1;
 constexpr std::string_view key_member = "\"idempotency_key\"";
 
@@ -108,7 +108,7 @@ std::string LineSource::next() {
 
 void LineSource::read() {
   pollfd input{descriptor_, POLLIN, 0};
-  ::poll(&input, 1, -1);  // Standard input may be of the kind that does not block.
+  ::poll(&input, 1, -1);  // Standard input may be non-blocking.
   std::array<char, read_bytes> buffer;
   const auto count = ::read(descriptor_, buffer.data(), buffer.size());
   if (count < 0 && errno != EINTR && errno != EAGAIN) throw unreadable();
@@ -119,13 +119,13 @@ void LineSource::read() {
   text_ += piece;
 }
 
-/// A blank before a line: celld would count an empty line.
+/// A blank before the next line, not a line break: celld counts empty lines.
 std::string LineSource::filler() const {
   return open_line_.empty() ? " " : "";
 }
 
-/// Drops text that has been given: of a file all of it, of a pipe what exceeds the limit, by half
-/// of it at a time.
+/// Drops text that `next` has returned: all of it for a file; for a pipe, all but half of
+/// `kept_max_` once there is more than `kept_max_`.
 void LineSource::forget_old() {
   std::size_t end = given_;
   if (given_ <= (bytes_total_ ? read_bytes : kept_max_)) return;

@@ -11,26 +11,26 @@
 
 namespace celld::cli {
 
-/// Gives the lines as they come, and only whole ones, unless a line is very long: so a pause of a
-/// pipe falls between two lines. A file can be read again from any line. Of a pipe, the last lines
-/// are kept for that.
+/// Returns the lines as they arrive, and only whole ones unless a line is very long, so that a
+/// pause of a pipe falls between two lines. A file can be read again from any line; for a pipe, the
+/// most recent lines are kept.
 class LineSource final : public UploadBody {
  public:
   static constexpr std::size_t kept_bytes_max = 64 << 20;
 
-  /// `path`: "-" is standard input. `kept_max`: how much of a pipe is kept. Throws a Failure if the
-  /// file cannot be opened.
+  /// `path`: "-" is standard input. `kept_max`: how many bytes of a pipe are kept. Throws a Failure
+  /// if the file cannot be opened.
   explicit LineSource(std::string path, std::size_t kept_max = kept_bytes_max);
   ~LineSource() override;
   LineSource(const LineSource&) = delete;
   LineSource& operator=(const LineSource&) = delete;
 
-  /// From where it began; none: it is a pipe.
+  /// The length of the file, from where reading began. None: the source is a pipe.
   std::optional<std::uint64_t> bytes_total() const { return bytes_total_; }
 
   /// Whether `go_to` can go back to this line.
   bool has_kept(std::uint64_t line) const { return bytes_total_ || line >= kept_line_; }
-  /// Begins at this line. Throws a Failure if there is none, or if it is no longer kept.
+  /// Moves to this line. Throws a Failure if there is no such line, or if it is no longer kept.
   void go_to(std::uint64_t line);
   /// Whether another line follows; waits for it.
   bool has_more();
@@ -41,7 +41,7 @@ class LineSource final : public UploadBody {
   void read() override;
   std::string filler() const override;
 
-  std::uint64_t bytes() const { return bytes_given_; }  ///< Given, and those before `go_to`.
+  std::uint64_t bytes() const { return bytes_given_; }  ///< Given so far, or skipped.
   std::uint64_t line() const { return line_; }          ///< The next one to give.
   /// Whether each line that was given since `go_to` has an idempotency key. The last line counts
   /// once it is whole, or the source has ended: celld accepts no part of a line.
@@ -51,7 +51,7 @@ class LineSource final : public UploadBody {
   std::string name() const;
   Failure unreadable() const;
   void rewind(std::uint64_t line);
-  /// `wanted`: the line to get to.
+  /// `wanted`: the line to reach, for the message of a failure.
   void skip_line(std::uint64_t wanted);
   /// The end of the text that may be given.
   std::size_t ready() const;
@@ -63,11 +63,11 @@ class LineSource final : public UploadBody {
   const std::size_t kept_max_;
   int descriptor_ = -1;
   std::optional<std::uint64_t> bytes_total_;
-  std::int64_t begin_ = 0;  ///< Of the lines, in the file.
+  std::int64_t begin_ = 0;  ///< The offset of the first line in the file.
   bool is_at_end_ = false;
 
-  std::string text_;             ///< Of a pipe: from `kept_line_` on, as far as it has been read.
-  std::uint64_t kept_line_ = 1;  ///< Of a file, any line is as good as kept.
+  std::string text_;             ///< What has been read; of a pipe, from `kept_line_` on.
+  std::uint64_t kept_line_ = 1;  ///< Stays 1 for a file: every line counts as kept.
   std::size_t given_ = 0;        ///< Of `text_`.
   std::size_t whole_ = 0;        ///< The end of the last whole line of `text_`.
   std::uint64_t bytes_given_ = 0;

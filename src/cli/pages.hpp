@@ -18,7 +18,7 @@ struct Listing {
   std::string what;  ///< What messages call the items, such as "jobs".
 };
 
-/// The flags of a list, but for its filters.
+/// The flags of a list, except its filters.
 void add_page_flags(CLI::App& verb);
 
 /// The text that `Output::print_json` would print.

@@ -11,9 +11,9 @@ class UploadBody {
   /// The next piece; empty: there is none yet, or the body has ended.
   virtual std::string next() = 0;
   virtual bool has_ended() const = 0;
-  /// What `read` reads from; input there can be waited for.
+  /// What `read` reads from; can be polled for input.
   virtual int descriptor() const = 0;
-  /// Reads on. Blocks until `descriptor` has input.
+  /// Reads more. Blocks until `descriptor` has input.
   virtual void read() = 0;
   /// What may be sent during a pause without changing the meaning of the body; empty: nothing.
   virtual std::string filler() const = 0;

@@ -18,7 +18,7 @@ constexpr std::int64_t concurrency_max = 1000;
 constexpr milliseconds grace_default{5'000};
 constexpr std::size_t name_bytes_max = 255;
 
-/// No other process has it, so that it has no leases from before.
+/// A name that no other process has, so that it has no earlier leases.
 std::string unique_name() {
   constexpr std::size_t host_bytes_max = 200;
   std::array<char, host_bytes_max> host{};

@@ -9,8 +9,9 @@ class Backoff {
  public:
   Backoff(milliseconds first, milliseconds max) : first_(first), max_(max) {}
 
-  /// Doubles from `first` up to `max`, of which each pause takes between a half and the whole, as
-  /// `random` (0 to 1) says: workers that failed together return one after another.
+  /// A bound doubles with each call, from `first` up to `max`; `random` (0 to 1) picks a pause
+  /// between half the bound and the whole, so that workers that failed together do not all return
+  /// at once.
   milliseconds next(double random);
   void reset() { doublings_ = 0; }
 

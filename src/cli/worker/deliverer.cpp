@@ -68,7 +68,7 @@ void Deliverer::deliver_apart(const Runs::Reports& reports) {
   deliver(second);
 }
 
-/// Says once that celld is away, and once that it is back.
+/// Logs only the first of several setbacks; note_answer logs that celld is back.
 void Deliverer::note_setback(const Setback& setback) {
   if (!std::exchange(away_, true))
     WorkerLog::problem("heartbeats and reports are held back: " + setback.text);

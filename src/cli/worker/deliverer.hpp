@@ -17,8 +17,8 @@ class Deliverer {
  private:
   void deliver(const Runs::Heartbeat& heartbeat);
   void deliver(const Runs::Reports& reports);
-  /// celld cannot read these reports together. One that it cannot read at all must not hold back
-  /// the others.
+  /// celld cannot read the request with these reports. Sends them in halves, again and again if
+  /// need be, so that an unreadable report does not hold back the others.
   void deliver_apart(const Runs::Reports& reports);
   void note_answer();
   void note_setback(const Setback& setback);

@@ -36,8 +36,8 @@ class LeaseClient {
   LeaseClient(const Connection& connection, std::string service, std::string worker);
 
   using Leases = std::variant<std::vector<GrantedLease>, Setback>;
-  /// Waits for jobs, at most `wait`, or until `stop`, after which leases may be out that this call
-  /// has not returned: ask for them with `held`.
+  /// Waits for jobs, at most `wait`, or until `stop` is requested. After a stop, celld may have
+  /// granted leases that this call does not return; `held` returns them.
   Leases lease(std::size_t max, milliseconds wait, const std::stop_token& stop);
   /// The live leases of this service and worker.
   Leases held(const std::stop_token& stop = {});

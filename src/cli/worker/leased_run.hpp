@@ -29,7 +29,7 @@ class LeasedRun {
   enum class Cause : std::uint8_t {
     none,
     cancelled,  ///< The answer to a heartbeat said so.
-    lost,       ///< The lease is not live any more: another worker may have the job.
+    lost,       ///< The lease is no longer live: another worker may have the job.
     deadline,   ///< No heartbeat was answered for so long that the lease is about to end.
     given_up,   ///< The worker has to end now.
   };
@@ -46,7 +46,7 @@ class LeasedRun {
 
   // --- What happened ------------------------------------------------------------------------
 
-  /// A line of standard error. Returns false when the line is to be kept until the end.
+  /// A line of standard error. Returns false when the line is to become a message at the end.
   bool on_line(const std::string& line, SteadyTime now);
   /// celld answered the heartbeat that was sent at `sent_at`.
   void on_term(const LeaseTerm& term, SteadyTime sent_at, SteadyTime now);

@@ -72,7 +72,7 @@ void Leaser::on_setback(Setback setback, const std::stop_token& stop) {
   pause(duration, stop);
 }
 
-/// A stop interrupts the request for leases, which celld may have granted in the same moment.
+/// A stop interrupts the request for leases, but celld may have granted them just then.
 void Leaser::begin_rest() {
   auto answer = client_.held();
   if (auto* leases = std::get_if<std::vector<GrantedLease>>(&answer))

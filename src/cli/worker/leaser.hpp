@@ -19,8 +19,8 @@ class Leaser {
   Leaser(LeaseClient& client, Runs& runs, const WorkerLog& log)
       : client_(client), runs_(runs), log_(log) {}
 
-  /// Returns once a stop is requested, or celld refuses. Then every lease that celld granted has
-  /// been begun.
+  /// Returns once a stop is requested, or celld refuses. By then, the command of every lease that
+  /// celld granted has been started.
   void run(const std::stop_token& stop);
 
   /// Set when celld refused.
@@ -38,8 +38,8 @@ class Leaser {
   Runs& runs_;
   const WorkerLog& log_;
   std::minstd_rand random_{std::random_device{}()};
-  /// Leases may be out that this process does not know: from before it started, or from a request
-  /// whose answer was lost.
+  /// celld may have granted leases that this process does not know: before the process started, or
+  /// in an answer that was lost.
   bool looks_up_ = true;
   bool away_ = false;
   Backoff away_pauses_{milliseconds(500), milliseconds(30'000)};

@@ -1,4 +1,4 @@
-// Keeps two workers of one name on one machine apart.
+// Keeps two workers with the same name from running on one machine at the same time.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 namespace celld::cli {
 
 /// Takes the name for as long as a copy of the descriptor is open in any process: the worker's
-/// supervisor holds one until the last command of the worker has ended. While another worker, or
-/// what it left, has the name, calls `waits` once and waits. Workers in different network
-/// namespaces or on different machines do not see each other. Throws a Failure.
+/// supervisor holds one until the last command of the worker has ended. While another worker or its
+/// last commands have the name, calls `waits` once and waits, at most `patience`. Workers in
+/// different network namespaces or on different machines do not see each other. Throws a Failure.
 providers::Descriptor lock_name(const std::string& name, milliseconds patience,
                                 const std::function<void()>& waits);
 

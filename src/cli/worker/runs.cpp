@@ -61,8 +61,8 @@ Runs::Runs(RunSettings settings, providers::Descriptor lock, const WorkerLog& lo
 
 std::size_t Runs::wait_for_room(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  // Only here: a list of leases that was made before a report was received still has its lease,
-  // which must be recognized.
+  // Finished runs stay until here: celld may list a lease before it receives the report on that
+  // lease, and begin() must still recognise it.
   std::erase_if(entries_,
                 [](const auto& entry) { return entry.second.run.state() == State::done; });
   changed_.wait(lock, stop, [this] { return room() > 0; });

@@ -29,7 +29,8 @@ namespace {
 using providers::Descriptor;
 using providers::steady_now;
 
-/// How long a worker waits for what a killed one of its name left, which its supervisor ends.
+/// How long a worker waits for the commands of a killed worker with its name. The supervisor of
+/// that worker is ending them.
 constexpr milliseconds name_patience{10'000};
 /// A heartbeat that waits for a slow celld holds up all others.
 constexpr milliseconds delivery_timeout_max{5'000};

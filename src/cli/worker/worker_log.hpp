@@ -12,7 +12,7 @@ class WorkerLog {
  public:
   explicit WorkerLog(bool quiet) : quiet_(quiet) {}
 
-  /// What goes as it should; not printed when quiet.
+  /// Reports normal progress; prints nothing when quiet.
   void note(const std::string& text) const {
     if (!quiet_) problem(text);
   }

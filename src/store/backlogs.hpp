@@ -1,9 +1,9 @@
 // The cells and routing keys of the jobs in the SQLite store, and the number of jobs that each cell
 // has of each routing key, so that no request about a whole cell reads the cell's jobs.
 //
-// The counts are on disk in step with the jobs. This class keeps those with open jobs in memory,
-// and those that changed lately, so the memory depends neither on the number of jobs nor on the
-// customers of jobs that have ended. It deletes the counts without any job from the database, too,
+// The counts are on disk in step with the jobs. This class keeps in memory the counts with open
+// jobs and those that changed recently, so its memory use depends neither on the number of jobs nor
+// on the customers of jobs that have ended. It also deletes counts without jobs from the database,
 // and then the cells and routing keys without counts.
 #pragma once
 
@@ -56,7 +56,7 @@ class Backlogs : public Names {
     /// The number of runnable jobs by lane; no zeros.
     std::vector<std::pair<std::int64_t, std::uint64_t>> runnable;
     bool dirty = false;     ///< It changed since the last commit.
-    bool unmerged = false;  ///< `route_changes` has a row of it.
+    bool unmerged = false;  ///< `route_changes` has a row for it.
 
     bool open() const { return counts.unfinished() + settling != 0; }
     std::uint64_t runnable_in(std::int64_t lane) const;
@@ -87,7 +87,8 @@ class Backlogs : public Names {
   std::int64_t cell_id(const cells::CellKey& key);
   std::int64_t routing_key_id(const RoutingKey& routing_key);
   std::int64_t lane_id(const std::string& lane);
-  // None if it is not in memory. Those with open jobs are, and all lanes.
+  // None if the name is not in memory. All lanes are, and the cells and routing keys with open
+  // jobs.
   const Cell* find_cell(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;
@@ -110,8 +111,8 @@ class Backlogs : public Names {
 
   /// Writes the counts that changed. The rows of `routes` have as many keys as users have pairs of
   /// cell and routing key, so a commit appends to `route_changes`, whose last row for a pair is the
-  /// valid one; when there are many changes, they go into `routes` in the order of its keys. Then
-  /// this deletes the counts, cells and routing keys without jobs.
+  /// valid one; once there are many changes, save() merges them into `routes`, in the order of its
+  /// keys. It then deletes the counts, cells and routing keys without jobs.
   void save();
 
  private:
@@ -161,11 +162,11 @@ class Backlogs : public Names {
   std::map<std::int64_t, std::string> lanes_;
   std::unordered_map<std::int64_t, Cell> cells_;
   std::unordered_map<std::int64_t, KnownKey> routing_keys_;
-  cells::CellKey named_cell_;          ///< The last answer of `cell` that is not in memory.
+  cells::CellKey named_cell_;          ///< The last answer of `cell` from the database.
   RoutingKey named_routing_key_;       ///< The same of `routing_key`.
   std::int64_t last_cell_ = 0;         ///< The greatest id; its row stays.
   std::int64_t last_routing_key_ = 0;  ///< The same.
-  // Ids of those that may have no jobs any more.
+  // Ids of cells and routing keys that may no longer have jobs.
   std::set<std::int64_t> unused_cells_;
   std::set<std::int64_t> unused_routing_keys_;
   std::vector<Backlog*> dirty_;

@@ -1,6 +1,6 @@
 // The rows of batches, for the SQLite store's writer. A batch is in memory while its jobs change;
-// each commit writes the row of every batch that has changed since the last one. So the counts are
-// always those of the jobs, and reading a batch is reading one row.
+// each commit writes the row of every batch that has changed since the last one. The counts
+// therefore always match the jobs, and reading a batch takes one row.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class BatchRows {
   bool open(cells::BatchId id, const cells::BatchOwner& owner, cells::WallTime now);
   /// None: there is no such batch.
   std::optional<cells::Batch> close(cells::BatchId id, cells::WallTime now);
-  /// The daemon has started anew, with these jobs in memory.
+  /// The daemon has restarted, with these jobs in memory.
   void start(const std::map<cells::BatchId, cells::BatchInMemory>& kept, cells::WallTime now);
   void count_in_memory(cells::BatchId id, const cells::BatchInMemory& jobs);
   bool mark_cancelled(cells::BatchId id, bool is_cancelled);
@@ -66,7 +66,7 @@ class BatchRows {
   Statement delete_;
   Statement select_unsettled_;
   Statement select_deserted_;
-  std::unordered_map<cells::BatchId, Entry> entries_;  ///< Rows that were needed lately.
+  std::unordered_map<cells::BatchId, Entry> entries_;  ///< Rows that were used recently.
   std::vector<cells::BatchId> dirty_;
 };
 

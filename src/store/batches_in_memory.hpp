@@ -1,6 +1,5 @@
-// What each batch counts of its jobs in memory. The row of the batch is on disk, so that it
-// outlives the daemon; it is brought up to date now and then, and what has happened since is in
-// memory alone.
+// The counts of each batch over its jobs in memory. The row of the batch is on disk, so that it
+// outlives the daemon. The row is updated from time to time; later changes are in memory alone.
 #pragma once
 
 #include <cstddef>
@@ -24,20 +23,20 @@ class BatchesInMemory {
 
   /// A job in memory has changed. `before` is null for a new job, `after` for a removed one.
   void changed(const cells::Job* before, const cells::Job* after);
-  /// No more jobs come. True: the batch has, or had, jobs in memory.
+  /// The batch gets no more jobs. True: it has, or had, jobs in memory.
   bool close(cells::BatchId id);
 
-  /// None: the batch has no jobs in memory that the disk does not know of.
+  /// None: the batch has no counts in memory; its row is complete.
   std::optional<cells::BatchInMemory> find(cells::BatchId id) const;
   std::map<cells::BatchId, cells::BatchInMemory> all() const;
 
-  /// What is to be written to disk now. A batch is due when its first job has come, after many
-  /// changes, when it is closed, and then when its last unfinished job has ended and when its last
-  /// job has been removed.
+  /// The counts to write to disk now. A batch is due when its first job has come, after many
+  /// changes, and when it is closed; after that, when its last unfinished job has ended and when
+  /// its last job has been removed.
   std::vector<Noted> take_due();
-  /// What the disk does not know yet.
+  /// The counts that are not on disk yet.
   std::vector<Noted> take_unnoted();
-  /// The disk has it. Forgets a closed batch without jobs.
+  /// These counts are on disk. Forgets the batch if it is closed and has no jobs.
   void noted(const Noted& on_disk);
 
  private:

@@ -3,8 +3,9 @@
 // A commit writes the row of a job, and nothing to the index: recent jobs are indexed in memory.
 // When enough of them have come, they are moved to the index's table a few at a time, in the order
 // of the keys, so that neighbours share pages, whatever keys users choose. A job that leaves the
-// index before that is never written to the table. A log-structured merge tree has the same idea
-// (P. O'Neil et al., "The Log-Structured Merge-Tree", 1996); here the rows of the jobs are the log.
+// index before that is never written to the table. A log-structured merge tree works in the same
+// way (P. O'Neil et al., "The Log-Structured Merge-Tree", 1996); here the rows of the jobs are the
+// log.
 //
 // Two ids, which all indexes of a database share, divide the jobs into three generations:
 //
@@ -42,14 +43,15 @@ class BehindIndex {
   template <class Visit>
   void scan(const IndexKey& from, std::int64_t end, const Visit& visit);
 
-  /// At a start: notes the key of a job that is not in the table alone.
+  /// At a start: takes the key of a job that belongs in memory.
   void load(const IndexKey& key) { memory_of(id_of(key)).insert(key); }
 
-  /// Starts to move all jobs that are in memory alone. `generations.moving` must rise with it.
+  /// Starts to move all jobs that are in memory alone. The caller must raise `generations.moving`
+  /// at the same time.
   void start_move();
   /// Moves up to `limit` keys; returns how many. Fewer than `limit`: the table has them all.
   std::size_t move(std::size_t limit);
-  /// Forgets what was moved. `generations.written` must rise with it.
+  /// Forgets what was moved. The caller must raise `generations.written` at the same time.
   void end_move();
   /// As IndexTables::merge.
   void merge() { tables_.merge(generations_.written); }

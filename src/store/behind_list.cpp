@@ -43,7 +43,7 @@ void BehindList::end_move() {
   moving_.clear();
 }
 
-/// Unless the job has been removed since it came.
+/// No effect if the job has been removed meanwhile.
 void BehindList::insert(std::int64_t property, std::int64_t job) {
   const ResetAtEnd reset{find_job_};
   if (find_job_.bind(1, job).step()) tables_.insert({property, job});

@@ -1,7 +1,7 @@
 // Which jobs have a certain property, such as an entity, for readers. Like a BehindIndex, it is
 // written to its table behind the commits, by generations of jobs; but the writer never looks
-// anything up in it. What is not written yet, a reader finds by reading the rows of all jobs with
-// an id above Generations::written.
+// anything up in it. To find entries that are not written yet, a reader reads the rows of all jobs
+// with an id above Generations::written.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Group commit: how a store collects operations into commits. It is the same for every store; what
-// a commit is, the store's backend knows.
+// Group commit: how a store collects operations into commits. It is the same for every store; the
+// store's backend knows what a commit is.
 //
 // The first operation of a batch makes the actor send itself a CommitBatch, which lands behind
 // everything that is in its mailbox by then. All of that is committed at once; then the actor sends
@@ -46,16 +46,16 @@ namespace celld::store {
 using CommittingStore =
     cells::JobStore::extend<caf::reacts_to<CommitBatch>, caf::reacts_to<CommitClaims>>;
 
-/// Counts once what is committed, then ends.
+/// Answers one request with what is committed, then ends.
 using NeedsCounter =
     caf::typed_actor<caf::replies_to<cells::CountNeeds>::with<cells::NeedsCounted>>;
 
 struct BatchOptions {
   std::size_t operations_max = 4096;  ///< A batch of this size is committed at once.
   std::size_t bytes_max = 8 << 20;
-  /// How long claims, and ends that are expected to be followed by a submission, wait at least to
-  /// be part of another commit before they get their own; at most twice as long. Zero: both
-  /// schedule a commit like any other write.
+  /// The shortest time for which claims, and ends after which a submission is expected, wait for
+  /// another commit before they get their own; the longest is twice as long. Zero: both schedule a
+  /// commit like any other write.
   cells::microseconds claim_delay{5000};
   /// How long a commit waits for more operations; called when the first one arrives. Zero, or no
   /// function: the commit takes only the operations that are in the mailbox by then.
@@ -74,8 +74,8 @@ struct BatchOptions {
 ///                              and may use the thread for a moment more.
 ///   begin(self)                Called once, first, by the store itself.
 ///   remind(delay)              Sends the store a CommitClaims after the delay.
-///   bool forget()              Takes that back; false if the backend cannot.
-///   tidy()                     What may follow a commit, once its answers are sent.
+///   bool forget()              Cancels that CommitClaims; false if the backend cannot.
+///   tidy()                     Work that may follow a commit, once its answers are sent.
 ///   spawn_counter(system)      A NeedsCounter, which sees what is committed by now.
 ///   failed(string reason)      Reports a failure, before anything is answered with an error.
 template <class Backend>
@@ -127,9 +127,9 @@ class GroupCommit {
 
   void commit_claims() {
     claims_armed_ = false;
-    delayed_others_ = false;  // It may have been this that waited.
+    delayed_others_ = false;  // This message may be the one that waited.
     if (!has_changes()) return;
-    if (claims_batch_ != batch_) return arm_claims();  // What waits has come since.
+    if (claims_batch_ != batch_) return arm_claims();  // The changes came later.
     if (lone_end_) ends_wait_ = false;                 // No submission followed.
     commit();
   }
@@ -166,8 +166,8 @@ class GroupCommit {
     }
   }
 
-  /// Ends wait from now on if the first request after the commit of an end alone is a submission
-  /// that had to wait for it.
+  /// From now on, an end that is alone in its batch waits, if the first request after the commit of
+  /// such an end is a submission that had to wait for that commit.
   template <class Request>
   void note_arrival(const Request&) {
     const bool waited = std::exchange(delayed_others_, false);

@@ -11,7 +11,7 @@ using cells::JobId;
 
 namespace {
 
-// Those by hash, whose keys are random, have a buffer.
+// Indexes by hash have a buffer, because their keys are random.
 constexpr IndexTables::Form lines{"lines", "lines_buffer", {{"hash", "place", "job"}, 3, 1}};
 constexpr IndexTables::Form turns{
     "turns", nullptr, {{"cell", "origin", "turn", "place", "job"}, 5, 2}};

@@ -60,8 +60,7 @@ std::optional<cells::WallTime> due_at(const cells::Job& job, const LineMarks& ma
 
 /// The version to store when `next` replaces `stored`. It keeps the cell, the place and the
 /// `failed_ahead` of `stored`: only the store changes them, and `next` may derive from an older
-/// version.
-/// A job that ends without settling gives up its place.
+/// version. A job that ends without settling gives up its place.
 cells::JobPtr merge_version(const cells::Job& stored, cells::JobPtr next);
 
 /// Like merge_version, for a version that the store itself made.

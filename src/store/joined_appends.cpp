@@ -9,11 +9,11 @@
 namespace celld::store {
 namespace {
 
-/// Beyond this, appends are written before the sync. SQLite's unix VFS writes nothing of a buffer
-/// of 128 KiB.
+/// Beyond this, appends are written before the sync. Must stay below 128 KiB: SQLite's unix VFS
+/// takes the length of a write modulo that.
 constexpr std::size_t kept_bytes_max = 64 << 10;
 
-/// It lies behind the file object of the VFS below, which has its methods instead of its own.
+/// Lies behind the file object of the VFS below, whose methods it replaces.
 struct Log {
   sqlite3_io_methods methods{};
   const sqlite3_io_methods* below = nullptr;

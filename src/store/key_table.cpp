@@ -7,11 +7,11 @@
 namespace celld::store {
 namespace {
 
-/// The cursor passes this many keys for each that comes. A round begins with some `round_keys`
-/// keys, and more come meanwhile: it must end before as many have come again.
+/// The cursor passes this many keys for each new one. A round begins with about `round_keys` keys
+/// in the buffer, and must end before as many new ones have come.
 constexpr std::size_t passed_per_key = 3;
-/// What the cursor has to pass is spread over commits: of each batch, this part, but no fewer keys
-/// than pay for the pages that they touch.
+/// The keys that the cursor still has to pass are spread over commits: each commit passes one in
+/// this many of them, but at least `passed_min`, so that they are worth the pages that they touch.
 constexpr std::size_t commits_per_batch = 4;
 constexpr std::size_t passed_min = 256;
 
@@ -139,7 +139,7 @@ void KeyTable::Scan::advance() {
 
 // --- The merge -------------------------------------------------------------------------------
 
-// The first round begins at once, because nothing says how many keys the buffer has.
+// The first round begins at once, because the number of keys in the buffer is unknown.
 RollingMerge::RollingMerge(Connection& connection, const std::string& table,
                            const std::string& buffer, const KeyColumns& columns,
                            std::size_t round_keys)

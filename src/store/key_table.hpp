@@ -4,7 +4,7 @@
 // an index has a second table, its buffer, which is small. Keys are inserted into the buffer, and a
 // cursor that passes over it again and again, in the order of the keys, moves them to the table, so
 // that many keys share each page that it writes: the rolling merge of P. O'Neil et al., "The
-// Log-Structured Merge-Tree", 1996. A key is in one of the two tables.
+// Log-Structured Merge-Tree", 1996. Each key is in exactly one of the two tables.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ class KeyTable {
   bool remove(const IndexKey& key);
   void note_emptiness();
 
-  /// The keys, in order, that agree with `from` in the columns of the prefix, and whose next column
-  /// is at least that of `from` and less than `end`, of the jobs up to `last_id`. One at a time.
+  /// Steps through the keys of jobs up to `last_id`, in order: those that agree with `from` in the
+  /// columns of the prefix and whose next column is at least that of `from` and less than `end`.
   class Scan {
    public:
     /// `table` null: no keys.
@@ -87,7 +87,7 @@ class RollingMerge {
   Statement select_key_;
   Statement copy_;
   Statement remove_;
-  std::size_t keys_;      ///< That came since the last round began.
+  std::size_t keys_;      ///< Inserted since the last round began.
   std::size_t owed_ = 0;  ///< Keys that the cursor has yet to pass for those that came.
   /// Of the round: the greatest id of a job whose keys it moves, and the last key that it passed.
   std::optional<std::int64_t> last_id_;

@@ -17,7 +17,7 @@ namespace celld::store {
 /// estimate: tests/bench/bench_memory.cpp compares it with what the process takes.
 std::uint64_t memory_bytes(const cells::Job& job);
 
-/// Counts by cell. Everything but `bytes` and the bound of all is for one thread.
+/// Counts by cell. Any thread may call `bytes` and `limit`; everything else is for one thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
@@ -25,16 +25,16 @@ class MemoryBudget {
   /// A job has changed. `before` is null for a new job, `after` for a removed one.
   void changed(const cells::Job* before, const cells::Job* after);
 
-  /// Of all jobs. Any thread may ask.
+  /// Of all jobs.
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t bytes_of(const cells::CellKey& cell) const;
-  /// Bounds the bytes of all jobs. Any thread may call this; jobs make room when the next job
+  /// Bounds the bytes of all jobs. If they exceed the bound, ended jobs make room when the next job
   /// comes.
   void limit(std::uint64_t bytes_max) { bytes_max_ = bytes_max; }
 
-  /// Makes room for a new job. Returns the ended jobs to remove, those that ended first before the
-  /// others; or, if that is not enough, the bound that is exceeded. `cell_bytes_max` bounds the
-  /// jobs of its cell.
+  /// Makes room for a new job. Returns ended jobs to remove, starting with those that ended first;
+  /// or, if that is not enough, the bound that would be exceeded. `cell_bytes_max` bounds the jobs
+  /// of its cell.
   struct Room {
     std::vector<cells::JobId> to_remove;
     std::optional<cells::MemoryFull> full;

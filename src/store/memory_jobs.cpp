@@ -634,7 +634,8 @@ JobPtr MemoryJobs::leave_line(const Job& job) {
   return is_runnable(next.job->state, marks) ? next.job : nullptr;
 }
 
-/// A job that becomes `after` may have to pass on a `failed_ahead`. Returns the job that got it.
+/// Passes on the `failed_ahead` of a job that becomes `after`, if it has one to pass on. Returns
+/// the job that took it.
 JobPtr MemoryJobs::mark_follower(const Job& before, const Job& after, bool was_head) {
   if (!is_ended(after.state) || before.place == 0) return nullptr;
   const JobId failed_ahead = failed_up_to(after, last_id_);

@@ -41,7 +41,7 @@ void count_in_memory(const BatchesInMemory& batches, Batch& batch) {
   if (const auto jobs = batches.find(batch.id)) cells::count_in_memory(batch, *jobs);
 }
 
-/// Of two steps that were cut short, the one that is further behind says how far pruning is.
+/// If both steps were cut short, pruning has reached only as far as the one that is further behind.
 void add_step(EndedPruned& all, const EndedPruned& step) {
   all.pruned += step.pruned;
   if (!step.more) return;
@@ -263,7 +263,7 @@ class MixedStoreActor final : public JobStore::base {
     return promise;
   }
 
-  /// Adds the job of a due time that the schedule has passed. If there is no room any more, the
+  /// Adds the job of a due time that the schedule has passed. If there is no longer room, the
   /// sender tries that time again. None if the id is in use.
   std::optional<JobInserted> add_fired(const InsertJob& request) {
     auto inserted = add(request);
@@ -357,7 +357,7 @@ class MixedStoreActor final : public JobStore::base {
   caf::result<EpochStarted> start_epoch(const StartEpoch& request) {
     StartEpoch order = request;
     order.kept.merge(memory_->batches.all());
-    memory_->batches.take_unnoted();  // The order says it.
+    memory_->batches.take_unnoted();  // The order contains them.
     const auto last_id = apply(request).last_id;
     return ask_other<EpochStarted>(order, [last_id](const EpochStarted& started) {
       return EpochStarted{started.epoch, std::max(started.last_id, last_id)};
@@ -404,7 +404,7 @@ class MixedStoreActor final : public JobStore::base {
   MemoryJobs jobs_;
   /// Keys that new jobs in memory have claimed, with the requests that wait for the decision.
   std::map<KeyName, std::vector<Waiting>> claimed_keys_;
-  /// By schedule: the due time that is passed on disk, and whose job found no room.
+  /// By schedule: the due time that has passed according to the disk, but whose job found no room.
   std::map<std::string, DueTime> passed_without_job_;
 };
 

@@ -3,8 +3,8 @@
 // One actor sends each request to the store that it concerns, or to both. The transitions of jobs
 // in memory are those of MemoryJobs, applied in that actor, so that no answer about such a job
 // waits for the disk. One exception: a submission with an idempotency key first asks the other
-// store whether the key is in use there. Batches are in the other store, which hears now and then
-// what they count in memory (BatchesInMemory).
+// store whether the key is in use there. Batches are in the other store, which receives from time
+// to time their counts of jobs in memory (BatchesInMemory).
 #pragma once
 
 #include <array>
@@ -56,7 +56,7 @@ class MixedStore final : public Store {
   std::shared_ptr<SharedMemory> memory_;
 };
 
-/// The store actor over `other`, which it ends with itself. It ends when `other` ends.
+/// The store actor over `other`. When either of the two ends, so does the other.
 cells::JobStore spawn_mixed_store(caf::actor_system& system, std::shared_ptr<SharedMemory> memory,
                                   cells::JobStore other);
 cells::JobReader spawn_mixed_reader(caf::actor_system& system,

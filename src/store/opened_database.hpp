@@ -12,7 +12,7 @@
 
 namespace celld::store {
 
-/// Two data directories may name one database by its absolute path, so that the lock of the data
+/// Two data directories may name one database by its absolute path, so the lock of the data
 /// directory does not suffice.
 struct DatabaseLocks {
   FileLock directory;

@@ -25,7 +25,7 @@ constexpr int page_checksum_bytes = 8;
 constexpr int query_checksums = 1001;
 
 /// Two running sums, as in SQLite's write-ahead log. They begin with the number of the page, so
-/// that a page at the wrong place is damaged, and so is a page of zeros.
+/// that a page at the wrong place counts as damaged, and so does a page of zeros.
 std::uint64_t checksum(const unsigned char* page, std::size_t size, std::int64_t number) {
   auto first = static_cast<std::uint32_t>(number);
   auto second = first;
@@ -53,8 +53,8 @@ bool first_page_has_checksum(unsigned char* page, int size) {
   return has;
 }
 
-/// What the layer knows about an open database. It lies behind the file object of the VFS below,
-/// which calls these methods instead of its own.
+/// What the layer knows about an open database. Lies behind the file object of the VFS below, whose
+/// methods it replaces.
 struct Layer {
   sqlite3_io_methods methods{};
   const sqlite3_io_methods* below = nullptr;

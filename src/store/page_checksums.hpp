@@ -1,6 +1,6 @@
 // A checksum in each page of a database file. SQLite's format has none: it would read a job whose
-// text has changed on the disk as if nothing had happened. SQLite keeps the last bytes of each page
-// free on request; a layer between SQLite and the file system writes the checksum there, and
+// text has changed on the disk as if nothing had happened. On request, SQLite keeps the last bytes
+// of each page free; a layer between SQLite and the file system writes the checksum there, and
 // verifies it whenever a page is read.
 //
 // The write-ahead log has checksums of its own (wal_check.hpp). SQLite verifies them when it opens

@@ -291,8 +291,8 @@ FROM jobs JOIN cells ON cells.id = jobs.cell JOIN origins ON origins.id = jobs.o
 // A step in `steps` may have an `operation`, which an older celld would forget.
 constexpr const char* version_7 = "";
 
-// Compensation, which an older celld would not go on with: `on_failure` 1, and a step in `steps`
-// may have `in_doubt` and `undo_attempts`. A job with an error that has not ended compensates.
+// Compensation, which an older celld would not continue: `on_failure` 1, and a step in `steps` may
+// have `in_doubt` and `undo_attempts`. A job with an error that has not ended compensates.
 // `failed_ahead`: see `Followers` in cells/ports/job_store.hpp.
 constexpr const char* version_8 = R"sql(
 ALTER TABLE jobs ADD COLUMN failed_ahead INTEGER;  -- NULL: none.
@@ -376,8 +376,8 @@ ALTER TABLE cell_overrides ADD COLUMN pool_burst INTEGER;
 ALTER TABLE cell_overrides ADD COLUMN pool_weight INTEGER;
 )sql";
 
-// What has no jobs is forgotten: `stored` counts all jobs of a cell and origin, also those that
-// have ended; when it comes to 0, the row goes, and so do a cell and an origin without rows in
+// Rows without jobs are deleted. `stored` counts all jobs of a cell and origin, ended ones
+// included. When it reaches 0, celld deletes the row, and then cells and origins without rows in
 // `routes`. The greatest ids stay, because celld counts on from them.
 constexpr const char* version_11 = R"sql(
 CREATE TEMP TABLE valid AS SELECT * FROM route_counts;

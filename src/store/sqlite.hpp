@@ -19,8 +19,8 @@ class SqliteFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Describes an SQLite error in words; damage to the file is called by its name. `text` is SQLite's
-/// own description.
+/// Describes an SQLite error in words, and says so if the file is damaged. `text` is SQLite's own
+/// description.
 std::string describe_error(int code, const std::string& text);
 
 class Connection {

@@ -302,9 +302,8 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
   return fetched;
 }
 
-/// The runnable jobs of one customer's backlogs in one lane of a cell that run first. The turns
-/// have them by priority, then by place; with a priority step, the first of each priority may be
-/// next.
+/// The first runnable jobs of one customer's backlogs in one lane of a cell. Turns order them by
+/// priority, then by place; with a priority step, the first job of any priority may be next.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                        std::int64_t lane, std::size_t limit,
                                        milliseconds priority_step) {
@@ -446,8 +445,8 @@ void SqliteJobs::note_place(JobId place) {
   last_id_ = std::max(last_id_, place);
 }
 
-/// Moves a job, which is not only claimed, to a cell, perhaps its own. It keeps its place and its
-/// marks. Returns its queued_bytes if it is unfinished, else 0.
+/// Moves a job to a cell, perhaps its own. No claim of the job may be pending. The job keeps its
+/// place and its marks. Returns its queued_bytes if it is unfinished, else 0.
 std::uint64_t SqliteJobs::move(JobId id, Standing& job, std::int64_t to) {
   const auto bytes = is_ended(job.state) ? 0 : queued_bytes(*load(id).job->spec);
   const auto before = job;
@@ -510,8 +509,8 @@ JobId SqliteJobs::next_in_line(std::int64_t routing_key, const Entity& entity, J
   return next;
 }
 
-/// A job that becomes `after` may have to pass on a `failed_ahead`. Returns the job that got it, or
-/// 0.
+/// Passes on the `failed_ahead` of a job that becomes `after`, if it has one to pass on. Returns
+/// the job that took it, or 0.
 JobId SqliteJobs::mark_follower(const Standing& before, const Job& after) {
   if (!is_ended(after.state) || before.place == 0) return 0;
   const auto failed_ahead = failed_up_to(after, last_id_);

@@ -33,9 +33,9 @@ constexpr const char* indexed_id = "SELECT value FROM settings WHERE name = 'ind
 // The tables of behind_index.hpp are complete up to the job ?1, the `indexed_id`. The rows of the
 // later jobs are read one by one.
 
-/// Of cell ?2, among the indexed jobs. Queued jobs have these values of `turn`: one per lane and
-/// priority if runnable, and 11 otherwise. Whether `queued` is still right in `routes`,
-/// `route_changes` knows.
+/// The lowest place of a queued job of cell ?2 among the indexed jobs. Queued jobs have these
+/// values of `turn`: one per lane and priority if runnable, and 11 otherwise. Rows of
+/// `route_changes` may supersede `queued` in `routes`.
 constexpr const char* oldest_indexed =
     "WITH priorities (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)),"
     " queued_turns (turn) AS (VALUES (11) UNION ALL SELECT turn FROM priorities"
@@ -49,7 +49,8 @@ constexpr const char* oldest_indexed =
 constexpr const char* recent_queued =
     "SELECT cell, place FROM jobs NOT INDEXED WHERE id > ?1 AND state = 1";
 
-/// Of services, which are the members of the JSON object ?2. States from 5 on are ended ones.
+/// Counts of unfinished jobs by service. The services are the members of the JSON object ?2. States
+/// from 5 on are final.
 constexpr const char* needs =
     "WITH open (action, services, step, on_failure, compensates) AS ("
     " SELECT action, services, step, on_failure, error IS NOT NULL"

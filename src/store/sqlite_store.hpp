@@ -3,7 +3,6 @@
 // One detached actor owns the only connection that writes and checkpoints. It commits in groups
 // (group_commit.hpp), each in one transaction. Readers are detached actors with connections of
 // their own and never wait for the writer.
-//
 #pragma once
 
 #include <array>

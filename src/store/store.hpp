@@ -32,7 +32,7 @@ struct StoreEvents {
   std::function<void(std::string)> on_fatal;
   /// Called after each commit, before its answers.
   std::function<void(const CommitReport&)> on_commit;
-  HelpActors help_actors{};  ///< Called with what sends the answers of a commit of few operations.
+  HelpActors help_actors{};  ///< Receives what sends the answers of a small commit.
 };
 
 /// The state of a store, for the metrics.
@@ -62,12 +62,12 @@ class Store {
   /// Random numbers that only this store has; the same at every start.
   virtual std::array<std::uint64_t, 2> secret() const = 0;
 
-  /// A file that every celld on this machine would lock that opens the same store.
+  /// The path of a lock file: the same for every celld on this machine that opens this store.
   virtual std::string lock_path(std::string_view suffix) const = 0;
 };
 
-/// Opens the configured store, which keeps jobs in memory in `memory`. A relative path
-/// starts at `data_directory`. The string is an error in plain words.
+/// Opens the configured store, which keeps jobs in memory in `memory`. A relative path starts at
+/// `data_directory`. The string is an error in plain words.
 std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store& configured,
                                                              const std::string& data_directory,
                                                              StoreEvents events,

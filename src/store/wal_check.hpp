@@ -13,8 +13,8 @@ namespace celld::store {
 /// power cut.
 ///
 /// SQLite ignores a log whose header is wrong. SQLite writes a new header over an old log when the
-/// database has all that the log has, so this write may have been interrupted: a commit is lost if
-/// the log has another content for a page than the database.
+/// database has all that the log has, so this write may have been interrupted: a commit is lost if,
+/// for some page, the log has a content that the database does not have.
 ///
 /// Throws SqliteFailure if the log cannot be read.
 bool lost_commits(const std::string& path);

@@ -16,8 +16,8 @@ namespace celld::http {
 class Connection;
 
 /// Bounds the memory of all larger bodies together. A body that outgrows small_bytes_max takes room
-/// for its whole length, or is queued and not read meanwhile. A waiting body holds no room,
-/// so waiting bodies cannot block each other. Small bodies need no room and never wait for larger
+/// for its whole length, or is queued and not read meanwhile. A waiting body holds no room, so
+/// waiting bodies cannot block each other. Small bodies need no room and never wait for larger
 /// ones.
 class BodyRoom {
  public:

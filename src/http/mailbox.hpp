@@ -47,7 +47,7 @@ class Mailbox {
   void wake();
 
   static constexpr std::chrono::milliseconds quiet_delay{100};
-  /// As many quiet notices wake the poller.
+  /// This many quiet notices wake the poller.
   static constexpr std::size_t quiet_max = 64;
 
   /// Readable when the poller has been woken.

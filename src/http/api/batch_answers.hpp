@@ -16,9 +16,9 @@ Problem too_many_batches(std::size_t limit);
 
 // --- Why a batch ends early ------------------------------------------------------------------
 
-/// It sent no lines for too long while other batches waited to be read.
+/// The client sent no lines for too long while other batches waited to be read.
 Problem sender_too_slow();
-/// It sent nothing for as long as a pause within a body may last.
+/// The client sent nothing for longer than a pause within a body may last.
 Problem sender_paused();
 Problem batch_is_cancelled();
 /// celld is shutting down. Also refuses a batch that has not begun.
@@ -35,7 +35,7 @@ http::Response cancelling_response(const cells::Batch& batch);
 /// `report`: a batch_report_json. 200 if the jobs have ended while the client waited, or else 202.
 http::Response report_response(cells::BatchId id, std::string report, bool end_seen);
 
-/// `Preference-Applied`, to a client that sent `Prefer: wait`. `wait`: what it was granted.
+/// `Preference-Applied`, to a client that sent `Prefer: wait`. `wait`: what celld granted.
 void add_preference(http::Response& response, std::chrono::seconds wait);
 /// `Retry-After` in whole seconds, at least 1, if the problem says when to try again.
 void add_retry_after(http::Response& response, const Problem& why);

@@ -15,8 +15,8 @@ using cells::JobPtr;
 
 constexpr std::chrono::milliseconds pause{1000};
 
-/// Goes through the jobs of the batch at the front, newest first. A job that moved to another cell
-/// meanwhile may escape; then the batch is gone through again, until none has.
+/// Goes through the jobs of the batch at the front, newest first. A job that moves to another cell
+/// meanwhile may escape. The actor then goes through the batch again, until no job has escaped.
 class BatchCancellerActor final : public BatchCanceller::base {
  public:
   BatchCancellerActor(caf::actor_config& config, ServeBatches engine, const BatchLimits& limits)

@@ -32,13 +32,13 @@ struct Reading {
   std::optional<BatchLines> lines{};  ///< Not all of them have been submitted.
   std::uint64_t next_line = 1;
   bool is_open = false;    ///< The store has it.
-  bool has_ended = false;  ///< No more lines come.
+  bool has_ended = false;  ///< No further lines will come.
   /// Why the rest cannot be read. The lines before it are still submitted and answered.
   std::shared_ptr<const Problem> fault{};
   bool is_abandoned = false;  ///< Its client has gone.
   bool is_closing = false;
   bool is_cancelled = false;        ///< Its jobs are to be cancelled once it is closed.
-  Time moved{};                     ///< When lines last came.
+  Time moved{};                     ///< When lines last arrived.
   std::optional<Time> answer_by{};  ///< After an early end: when to answer at the latest.
   BatchPacer pacer{};
 };
@@ -149,7 +149,8 @@ class BatchDeskActor final : public BatchDesk::base {
     close_if_done(entry);  // It may have been stopped or abandoned meanwhile.
   }
 
-  /// Whether another batch may be read. If too many are, one that waits makes room.
+  /// Whether another batch may be read. At the limit, first ends the waiting batch that has
+  /// received no lines for the longest time, if that is long enough.
   bool make_room() {
     std::size_t active = 0;
     Entry slowest = readings_.end();
@@ -267,7 +268,7 @@ class BatchDeskActor final : public BatchDesk::base {
     submit_job(id, reading, number, std::move(job), refused);
   }
 
-  /// Lines that came too fast, as many as the quota seems to allow by now.
+  /// Submits delayed lines again, as many as the quota seems to allow by now.
   void submit_delayed(BatchId id, Reading& reading) {
     auto& pacer = reading.pacer;
     if (!pacer.is_delaying() || !pacer.resume(*reading.post->gate, clock().now())) return;
@@ -315,7 +316,8 @@ class BatchDeskActor final : public BatchDesk::base {
     }
   }
 
-  /// The line came too fast: it is submitted again. The sender feels it through the connection.
+  /// The line came too fast, and is submitted again later. Until then, the desk takes no new lines,
+  /// which slows the sender down.
   void delay(BatchId id, std::uint64_t number, std::size_t bytes, const cells::JobSubmitted& reply,
              const std::shared_ptr<const Problem>& refused) {
     auto& reading = readings_.find(id)->second;
@@ -342,7 +344,7 @@ class BatchDeskActor final : public BatchDesk::base {
     delayed_send(this, wait, ResumeDelayed{});
   }
 
-  /// No line is submitted any more.
+  /// Refuses the delayed lines: the batch submits no more.
   static void refuse_delayed(Reading& reading) {
     for (const auto& line : reading.pacer.take_all()) {
       reading.tally.note(line.number, Outcome::refused);
@@ -394,7 +396,8 @@ class BatchDeskActor final : public BatchDesk::base {
     reading.answer_by = clock().now() + limits_.discard_max;
   }
 
-  /// No more lines are submitted. The rest of the body is dropped as it comes.
+  /// After the batch was stopped: submits no more lines, and drops the rest of the body as it
+  /// arrives.
   void stopped(Reading& reading) {
     reading.post->gate->close();
     drop_rest(reading);

@@ -1,6 +1,7 @@
 // The actor behind /v1/batches. It submits the lines of all batches that are being read, a bounded
-// number at a time over all of them, so that the engine and the store have room for other clients
-// whatever is in the batches. While it has no room, it holds back the senders. It never blocks.
+// number at a time over all of them, so that the engine and the store have room for other clients,
+// whatever the batches contain. While the bound is reached, the desk holds back the senders. It
+// never blocks.
 #pragma once
 
 #include <atomic>
@@ -37,13 +38,13 @@ struct BatchLimits {
   std::size_t waiting_max = 1000;  ///< Clients with `Prefer: wait`.
   std::size_t waiting_bytes_max = 16 << 20;
   std::size_t lines_per_turn = 64;  ///< Submitted of one batch before the next one's turn.
-  /// The most lines in flight of a batch while its quota delays others.
+  /// The most lines that a batch may have in flight while a quota delays others of its lines.
   std::size_t paced_lines = 64;
-  /// Lines that are noted because one before them is unanswered: rejected ones may follow it
-  /// without end. Beyond this, the batch waits for the answer.
+  /// Lines whose outcome is kept because an earlier line has no answer yet: rejected lines may
+  /// follow that line without end. Beyond this number, the batch waits for the answer.
   std::size_t tally_lines = 65'536;
-  std::size_t cancelled_jobs = 256;       ///< Read at a time, to cancel them.
-  std::size_t cancelled_bytes = 1 << 20;  ///< Of these.
+  std::size_t cancelled_jobs = 256;       ///< Jobs to cancel that are read at a time.
+  std::size_t cancelled_bytes = 1 << 20;  ///< Of these jobs.
 };
 
 /// The counters of all batches since the start. Thread-safe.
@@ -85,7 +86,7 @@ struct GoodLine {
 };
 struct BadLine {
   std::uint64_t line = 0;
-  std::shared_ptr<const Problem> problem;  ///< Null: it need not be listed.
+  std::shared_ptr<const Problem> problem;  ///< Null: the line need not be listed.
 };
 /// Submit these lines, each list in order, and resume the flow, which the sender has paused.
 struct SubmitLines {
@@ -127,7 +128,7 @@ using BatchStore =
                      caf::replies_to<cells::CloseBatch>::with<cells::BatchClosed>,
                      caf::replies_to<cells::MarkCancelled>::with<cells::CancelledMarked>>;
 
-/// Use this engine from now on, and go on with cancellations that the last run did not finish.
+/// Use this engine from now on, and continue the cancellations that the last run did not finish.
 /// Until this message, every request is answered with a 503.
 struct ServeBatches {
   cells::CellDispatcher dispatcher;
@@ -144,7 +145,7 @@ struct ReleaseBatchWaiters {};
 
 /// Do what is due.
 struct BatchTick {};
-/// A batch that a quota of submissions held back may go on.
+/// A batch that a quota of submissions held back may continue.
 struct ResumeDelayed {};
 
 /// To the canceller: cancel the jobs of this batch that have not ended.

@@ -17,15 +17,15 @@ namespace celld::api {
 struct DelayedLine {
   std::uint64_t number = 0;  ///< In the tally.
   std::shared_ptr<cells::JobRequest> job;
-  std::shared_ptr<const Problem> refused;  ///< Why it is rejected if it is new; null: it is not.
+  std::shared_ptr<const Problem> refused;  ///< The rejection if its key is new; null: none.
 };
 
 /// Holds the lines of one batch that the engine returned, until the quota has room for them. While
 /// it holds any, no new line may be submitted, so that the jobs keep the order of the batch.
 ///
-/// After a return, one line is tried alone. Each answer that is not a refusal doubles the number of
-/// lines that may be in flight, until the engine returns another one. So the batch approaches the
-/// rate without knowing it.
+/// After the engine has returned a line, one line is tried alone. Each answer that is not a refusal
+/// doubles the number of lines that may be in flight, until the engine returns another line. The
+/// batch thus approaches the rate without knowing it.
 ///
 /// Each delayed line was in flight before, so the caller's limit of lines in flight also bounds the
 /// memory of this class. For one thread; it shares only the gate with the engine.
@@ -50,7 +50,7 @@ class BatchPacer {
   /// Some lines are delayed.
   bool is_delaying() const { return !delayed_.empty(); }
   /// Whether delayed lines may be submitted now. Opens a paused gate, but only when no line is in
-  /// flight: the gate would let it pass the delayed ones.
+  /// flight: an open gate would let such a line overtake the delayed ones.
   bool resume(cells::BatchGate& gate, Time now);
   /// After `resume`: removes and returns the first delayed line, for which `submitted` must follow.
   /// None: no line is delayed, or enough are in flight.

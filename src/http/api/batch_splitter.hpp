@@ -23,8 +23,8 @@ class BatchSplitter {
   using Take = std::function<void(const BatchItem&)>;
 
   virtual ~BatchSplitter() = default;
-  /// Passes on each text that is complete. Returns what is wrong with the body beyond a single
-  /// text; empty: nothing. After that, no other member may be called but `line`.
+  /// Passes on each text that is complete. Returns a fault of the body as a whole; empty: there is
+  /// none. After a fault, only `line` may be called.
   virtual std::string split(std::string_view piece, const Take& take) = 0;
   /// The body has ended.
   virtual std::string end(const Take& take) = 0;
@@ -32,7 +32,7 @@ class BatchSplitter {
   virtual std::uint64_t line() const = 0;
 };
 
-/// One job a line (NDJSON). Blank lines are counted and skipped; the last line need not end.
+/// One job a line (NDJSON). Blank lines are counted and skipped; the last line needs no line break.
 std::unique_ptr<BatchSplitter> make_line_splitter(std::size_t text_bytes_max);
 
 /// One JSON array of jobs. Finds the ends of the elements, and leaves it to the parser whether an

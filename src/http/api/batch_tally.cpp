@@ -53,7 +53,7 @@ void BatchTally::count(Line& line) {
 }
 
 /// A refused line with an accepted one behind it, in another cell, counts as rejected: the batch
-/// goes on after the accepted one.
+/// continues after the accepted one.
 void BatchTally::finish(std::uint64_t next) {
   std::size_t taken = 0;
   for (std::size_t i = 0; i < lines_.size(); ++i) {

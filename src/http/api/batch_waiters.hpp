@@ -37,7 +37,7 @@ class BatchWaiters {
   cells::BatchId batch_at(std::size_t index) const { return waiters_[index].id; }
   std::size_t size() const { return waiters_.size(); }
 
-  /// Removes and returns the first waiter of this batch. None: it has no waiter, or no longer.
+  /// Removes and returns the first waiter of this batch. None: the batch has no waiters.
   std::optional<BatchWaiter> take(cells::BatchId id);
   /// Removes and returns the waiters whose deadline is at or before `now`.
   std::vector<BatchWaiter> take_expired(Time now);

@@ -105,7 +105,7 @@ void post_order(const Call& call, const NamedJob& job) {
 
 // --- Batches -------------------------------------------------------------------------------------
 
-/// What prevents that the batch is read at all.
+/// Why the batch cannot be read at all, if it cannot.
 std::optional<Problem> refuse_batch(const Request& request) {
   if (!is_ndjson(request) && !is_json(request)) {
     return Problem{
@@ -437,8 +437,8 @@ class Admission {
     });
   }
 
-  /// The first `{}` is a job. NamedJob::visible hides those of other customers. What is no id is
-  /// the id of no job.
+  /// The first `{}` is a job. NamedJob::visible hides those of other customers. A text that is not
+  /// an id names no job.
   void of_job(const char* method, const char* pattern, Scope scope,
               void (*handler)(const Call&, const NamedJob&)) {
     add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {

@@ -445,7 +445,7 @@ class GatewayActor : public Gateway::base {
         });
   }
 
-  /// PUT answers with the schedule as it is now, DELETE with the last state of it.
+  /// PUT answers with the schedule as it is now, DELETE with its last state.
   template <class Order>
   void change_schedule(const Order& order) {
     ask<cells::ScheduleAnswered>(

@@ -79,7 +79,7 @@ struct PutPool {
   http::Responder responder;
 };
 
-/// Sets limits instead of the configured ones; without any, restores those.
+/// Sets limits instead of the configured ones; without any, restores the configured ones.
 struct PutQuota {
   cells::CellKey cell;
   cells::QuotaOverride quota;
@@ -177,8 +177,8 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<GetSchedule>, caf::reacts_to<PutSchedule>, caf::reacts_to<DeleteSchedule>,
     caf::reacts_to<GetSchedules>, caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
 
-/// `wall_clock` serves to compute the age of a cell's oldest queued job.
-/// Reads the ages of at most `ages_max` oldest jobs at a time.
+/// `wall_clock` serves to compute the age of a cell's oldest queued job. The gateway reads at most
+/// `ages_max` such ages at a time.
 Gateway spawn_gateway(caf::actor_system& system, std::function<cells::WallTime()> wall_clock,
                       std::size_t ages_max = 100);
 

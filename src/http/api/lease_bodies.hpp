@@ -28,7 +28,7 @@ struct Heartbeat {
 };
 std::variant<Heartbeat, Problem> parse_heartbeat(const http::Request& request);
 
-// POST /v1/leases/{lease}/complete and …/fail. Messages have neither their time nor their service.
+// POST /v1/leases/{lease}/complete and …/fail. Their messages have no time and no service yet.
 std::variant<cells::CallOutcome, Problem> parse_completion(const http::Request& request);
 std::variant<cells::CallOutcome, Problem> parse_failure(const http::Request& request);
 

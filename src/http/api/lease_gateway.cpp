@@ -37,7 +37,7 @@ Problem no_such_lease() {
   return not_found("There is no such lease.");
 }
 
-/// The result of a report that has faults, if it has any; its status is to be replaced otherwise.
+/// The result of a report with faults. For a report without any, the caller replaces the status.
 json::Value faulty_report(const Report& report) {
   json::Value result{{"lease", report.lease}, {"status", 422}};
   for (const auto& fault : report.faults)
@@ -142,7 +142,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
             });
   }
 
-  /// Leases for a worker that has gone go back.
+  /// If the worker has disconnected, returns its leases to the engine.
   void answer_granted(const std::vector<cells::LeaseOut>& leases, const Responder& responder) {
     if (!leases.empty() && !responder.open_both_ways()) {
       cells::ReturnLeases back;
@@ -183,7 +183,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
     over_.requests.push_back(number);
   }
 
-  /// The engine then answers these requests with what they have.
+  /// The engine then answers these requests with the leases that they have.
   void withdraw() {
     if (over_.requests.empty()) return;
     send(setup_.dispatcher, std::exchange(over_, {}));
@@ -250,7 +250,8 @@ class LeaseGatewayActor : public LeaseGateway::base {
             });
   }
 
-  /// The cell of a lease that is not known to be out may have just started.
+  /// The engine does not know the lease; its cell may have just started. Names the job, so that the
+  /// engine can ask the cell.
   void hold_in_cell(const PostHeartbeat& order, const NamedLease& named) {
     find_job(
         named.job,
@@ -298,8 +299,9 @@ class LeaseGatewayActor : public LeaseGateway::base {
             [answer](const caf::error&) { answer(Verdict::failed); });
   }
 
-  /// A repeated report is accepted again. Unless its cell was asked already, a lease that the store
-  /// shows as live is: the cell may have just started, or may be storing the first report.
+  /// Accepts a repeated report again. If the store shows the lease as live, first asks its cell,
+  /// unless it was asked already: the cell may have just started, or may be storing the first
+  /// report.
   void look_up_end(const NamedLease& named, const WorkAccess& access,
                    const cells::CallOutcome& outcome, bool asked_cell, const Answer& answer) {
     find_job(

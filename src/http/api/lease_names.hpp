@@ -19,8 +19,8 @@ struct NamedLease {
   bool operator==(const NamedLease&) const = default;
 };
 
-/// A name has the job, the lease and a message authentication code (HMAC-SHA-256, RFC 2104, cut to
-/// 128 bits) over both, in base64url (RFC 4648). Immutable.
+/// A name contains the job, the lease and a message authentication code (HMAC-SHA-256, RFC 2104,
+/// cut to 128 bits) over both, in base64url (RFC 4648). Immutable.
 class LeaseNames {
  public:
   /// With the same secret, names keep their meaning across restarts.

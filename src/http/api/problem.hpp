@@ -81,7 +81,7 @@ Problem not_found(std::string detail);
 Problem unreadable_body(json::SyntaxError error);
 /// The engine refused a job.
 Problem problem_of(const cells::Refusal& refusal);
-/// Why a change of a pool is refused, which may have named a burst.
+/// Why a change of a pool is refused. `names_burst`: the request named a burst.
 Problem problem_of(cells::PoolRefusal refusal, bool names_burst);
 /// The engine answered with an error: the request may or may not be on disk.
 Problem store_unavailable();

@@ -141,7 +141,7 @@ std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query) {
       {"entity_id", text_into(filter.entity_id)},
       {"batch",
        [&](const std::string& value) -> std::string {
-         // As in a path: what is no id is the id of no batch.
+         // As in a path, a text that is not an id names no batch.
          filter.batch = cells::parse_job_id(value).value_or(no_batch);
          return "";
        }},

@@ -120,7 +120,7 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
     problem = problem_of(cells::Refusal{});
   }
   if (problem && !request.idempotency) return std::move(*problem);
-  // With a key, the database is asked for an earlier job.
+  // With a key, the store looks on disk for an earlier job.
   const bool spares_disk = route && !request.idempotency &&
                            route->rule->settings.durability == cells::Durability::memory;
   return Submission{std::move(request), std::move(problem), spares_disk};

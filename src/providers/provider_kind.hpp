@@ -31,8 +31,8 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// Starts the provider of a service. `settings` are of this transport's kind.
-  /// The provider leaves aborts of calls that it does not know to `abort_by_lease`.
+  /// Starts the provider of a service. `settings` are of this transport's kind. The provider leaves
+  /// aborts of calls that it does not know to `abort_by_lease`.
   virtual cells::Provider spawn(caf::actor_system& system, const std::string& name,
                                 const config::ServiceSettings& settings,
                                 AbortByLease abort_by_lease) const = 0;

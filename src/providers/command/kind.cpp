@@ -80,7 +80,7 @@ config::NamedSecrets read_variables(const json::Value& value, std::string pointe
   return variables;
 }
 
-/// Without an `argv` of its own, the program of the service undoes too.
+/// Without an `argv` of its own, an undo runs the program of the service.
 std::vector<std::string> read_undo(const json::Value& value, std::string pointer,
                                    const std::vector<std::string>& arguments, Faults& faults) {
   json::ObjectReader reader(value, std::move(pointer), faults);

@@ -131,7 +131,7 @@ bool HttpCall::set_request() {
          set_content() && set(easy_, CURLOPT_HTTPHEADER, headers_);
 }
 
-// libcurl sends what it knows as a POST or a GET under any method.
+// libcurl makes a POST or a GET, and sends it under the name of any method.
 bool HttpCall::set_content() {
   const auto& method = request_.method;
   const bool has_body = method != "GET" && (method != "DELETE" || !request_.body.empty());

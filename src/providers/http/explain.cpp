@@ -39,7 +39,7 @@ std::string url_stand_in(std::size_t index) {
   return "URL-FROM-ANSWER-" + std::to_string(index + 1);
 }
 
-/// What the URL of a poll stands for.
+/// Explains the text that stands for the URL of a poll.
 std::string explain_url(const mappings::UrlSource& source, std::size_t index) {
   const auto where = source.header.empty() ? "at `" + mappings::pointer_of(source.pointer) + "`"
                                            : "in its header " + source.header;

@@ -18,8 +18,8 @@ struct ExplainedRefusal {
   std::string text;
 };
 
-/// For the job's current step. Texts such as `ANSWER-1-id` stand for what only answers can say; the
-/// explanation says so.
+/// For the job's current step. Texts such as `ANSWER-1-id` stand for values that only answers can
+/// provide; the explanation says so.
 std::variant<Explanation, ExplainedRefusal> explain(const std::string& name,
                                                     const HttpService& service,
                                                     const cells::Job& job);

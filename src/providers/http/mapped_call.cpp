@@ -43,7 +43,8 @@ std::string unknown_action(const std::string& service, const mappings::Mapping& 
          quoted_actions(mapping) + ".";
 }
 
-/// The last poll of an operation has this much of the step's timeout, or its interval.
+/// This much of the step's timeout is kept for the last poll of an operation, but no more than the
+/// interval of its polls.
 constexpr milliseconds last_poll_reserve{1000};
 
 std::string capitalized(std::string text) {
@@ -144,10 +145,11 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
            (!polls_url() || !url_.empty());
   }
 
-  /// Whether the operation is polled at a URL that an answer has said.
+  /// Whether the operation is polled at a URL that an answer named.
   bool polls_url() const { return (*requests_)[index_].poll->url.has_value(); }
 
-  /// A reload may have moved the service. Its credentials must not be sent to where it was.
+  /// A fault if a reload has moved the service: its credentials must not be sent to its old
+  /// address.
   std::optional<std::string> moved_operation() const {
     const auto fault = origin_fault(url_, service_->settings.url);
     if (fault.empty()) return std::nullopt;
@@ -160,8 +162,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return std::min((*requests_)[index_].poll->interval, last_poll_reserve);
   }
 
-  /// What is left for the operation. The time that this poll has waited for its turn counts, as far
-  /// as celld could call the service. However late it comes, it has time for an answer.
+  /// The time left for the operation. The delay of a late poll counts only as far as celld could
+  /// call the service. A poll always has time for an answer.
   milliseconds time_for(const Operation& operation) const {
     const auto late = operation.due ? service_->outages->callable_within(
                                           cells::SteadyTime{*operation.due}, steady_now())
@@ -185,7 +187,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return outcome;
   }
 
-  /// The next attempt goes on where this one failed, with the whole timeout.
+  /// The next attempt continues where this one failed, with the whole timeout.
   CallOutcome failed(CallOutcome outcome, bool has_begun) const {
     if (has_operation_) outcome.operation = operation_text(has_begun, timeout_);
     return outcome;
@@ -255,7 +257,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
                            });
   }
 
-  /// The result of an exchange, which is also a sign of whether the service can be called.
+  /// Returns the result of an exchange, and records whether the service could be called.
   Result noted(Result result) const {
     auto* outcome = std::get_if<CallOutcome>(&result);
     if (outcome == nullptr) {
@@ -278,7 +280,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (!take(std::move(done))) return too_many_properties(false);
     if (auto failure = take_url(result, already)) return failed(of_request(*failure), false);
     if (!already) return wait_for_operation(std::nullopt);
-    // What was done already may have been begun by an attempt that was cut short.
+    // "Already done" may mean that an earlier attempt, cut short, has begun the operation.
     if (!can_poll())
       return finish_request({.properties = {}, .messages = {}, .already = true}, false);
     has_operation_ = true;
@@ -376,10 +378,10 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   mappings::Scope scope_;
   const Requests* requests_ = nullptr;
   std::size_t index_ = 0;       ///< Of the request that is being made or polled.
-  std::string request_url_;     ///< Of the last one that was made.
-  std::string url_;             ///< Of the poll, if an answer has said it.
+  std::string request_url_;     ///< Of the last request that was made.
+  std::string url_;             ///< Of the poll, if an answer named it.
   bool has_operation_ = false;  ///< A request of this attempt, or of an earlier one, began one.
-  bool has_changed_ = false;    ///< A request of this attempt is done that was no mere question.
+  bool has_changed_ = false;    ///< A request of this attempt other than a GET is done.
   cells::Properties properties_;
   std::vector<cells::Message> messages_;
 };
@@ -415,7 +417,7 @@ std::optional<std::string> refusal_of_undo(const std::string& service,
                                            const cells::Job& job) {
   const bool may_undo = job.spec->on_failure == cells::OnFailure::compensate;
   if (!may_undo || cells::is_compensating(job)) return std::nullopt;
-  if (!mapping.undo.contains(job.spec->action)) return std::nullopt;  // It may come back.
+  if (!mapping.undo.contains(job.spec->action)) return std::nullopt;  // A reload may add it again.
   cells::Job failed = job;
   failed.error = cells::JobError{};
   auto scope = scope_of(mapping, failed);

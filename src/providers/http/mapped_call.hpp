@@ -26,10 +26,9 @@ struct HttpServiceContext {
 
 /// Makes the requests of the job's action, or those that undo it. All of them share the timeout of
 /// the call. A job that the mapping cannot express, or cannot undo although the job asks for it, is
-/// rejected before the first request. The call
-/// ends with the first request that fails, or succeeds with the properties and messages of all.
-/// After a request that begins an operation, the call ends `pending`; later calls poll the
-/// operation and go on.
+/// rejected before the first request. The call ends with the first request that fails, or succeeds
+/// with the properties and messages of all. After a request that begins an operation, the call ends
+/// `pending`; later calls poll the operation and continue.
 void start_mapped_call(std::shared_ptr<const HttpServiceContext> service,
                        const cells::StartCall& call, ServiceCalls::Ended ended);
 

@@ -13,12 +13,12 @@ namespace celld::providers {
 
 struct Operation {
   std::size_t request = 0;       ///< Where to go on: a request of the action, from 0.
-  bool has_begun = false;        ///< That request has begun an operation, which is to be polled.
+  bool has_begun = false;        ///< That request has begun an operation, to be polled.
   cells::milliseconds left{};    ///< What is left of the step's timeout, when the poll is due.
   cells::Properties properties;  ///< Of the answers so far.
   /// When the next poll is due, by the steady clock of the machine; none: at once.
   std::optional<cells::milliseconds> due{};
-  std::string url{};  ///< Of the poll, if an answer has said it.
+  std::string url{};  ///< Of the poll, if an answer named it.
 
   bool operator==(const Operation&) const = default;
 };

@@ -15,9 +15,9 @@ struct NoOperationUrl {
   bool is_missing = false;  ///< The answer does not have one.
 };
 
-/// The URL that the answer to a request at `request_url` has where `source` says: absolute, without
-/// a fragment, and with the scheme, the host and the port of the service's URL, because polls have
-/// celld's credentials.
+/// Reads the URL that `source` locates in the answer to a request at `request_url`. The result is
+/// absolute and has no fragment. It has the scheme, the host and the port of the service's URL,
+/// because polls carry celld's credentials.
 std::variant<std::string, NoOperationUrl> read_operation_url(const mappings::UrlSource& source,
                                                              const HttpResult& result,
                                                              const std::string& request_url,

@@ -1,4 +1,4 @@
-// When the calls of a service failed, one after the other.
+// Outages of a service: times during which its calls failed one after another.
 #pragma once
 
 #include <mutex>

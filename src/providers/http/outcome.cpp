@@ -227,7 +227,7 @@ CallOutcome retryable_answer(const std::string& service, const HttpResult& resul
               service + " answered with HTTP status " + std::to_string(result.status) + ".");
   if (result.retry_after) outcome.retry_after = parse_retry_after(*result.retry_after, now);
   outcome.pauses_service = outcome.retry_after && (result.status == 429 || result.status == 503);
-  // Of a gateway: the provider behind it may have done what it was asked for.
+  // From a gateway: the provider behind it may have carried out the request.
   outcome.in_doubt = result.status == 502 || result.status == 504;
   return outcome;
 }

@@ -36,11 +36,11 @@ inline constexpr std::size_t text_bytes_max = 4 << 10;
 cells::CallOutcome interpret(const std::string& service, const HttpResult& result,
                              cells::WallTime now, const std::vector<std::string>& secrets = {});
 
-// --- Parts of interpret(), for answers that a mapping reads. They do not blank secrets.
-// -----------
+// --- Parts of interpret(), for mappings ------------------------------------------------------
+// They do not blank secrets.
 
-/// As interpret() says for an answer whose status is no success: also for a status 2xx, which is
-/// then `invalid_response`.
+/// As interpret() for an answer whose status is not a success. A status 2xx counts as
+/// `invalid_response`.
 cells::CallOutcome failed_answer(const std::string& service, const HttpResult& result,
                                  cells::WallTime now);
 /// provider_error; throttled if the status is 429, otherwise retryable. Retry-After is honoured.

@@ -14,8 +14,8 @@ namespace celld::providers {
 /// memory than the limits allow, follows no redirect, and is never sent twice.
 class HttpTransport {
  public:
-  /// `help_actors` may be null. It is called with what reports the end of a call with a small
-  /// answer.
+  /// `help_actors` may be null. It receives the function that reports the end of a call with a
+  /// small answer.
   explicit HttpTransport(HttpLimits limits = {}, HelpActors help_actors = nullptr);
   /// Ends all calls `aborted`, and joins the thread.
   ~HttpTransport();

@@ -18,8 +18,8 @@ struct SimulatedFate {
   bool operator==(const SimulatedFate&) const = default;
 };
 
-/// Depends on the seed, the job, its step, its attempt and whether it undoes alone, so that one
-/// seed gives one behaviour, in whatever order calls arrive.
+/// Depends only on the seed, the job, its step, its attempt and whether it undoes, so that one seed
+/// gives one behaviour, in whatever order calls arrive.
 SimulatedFate simulate(const SimulatedService& service, const cells::Job& job);
 
 /// Answers at once if there is no latency; one timer serves all other calls. Uses the clock of the

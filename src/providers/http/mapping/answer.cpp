@@ -12,7 +12,7 @@ namespace {
 
 using cells::CallOutcome;
 
-/// The document in the body; nothing if the body is none.
+/// The document in the body; nothing if the body is not JSON.
 std::optional<json::Document> parse_body(const HttpResult& result) {
   auto parsed = json::parse(result.body);
   if (auto* document = std::get_if<json::Document>(&parsed)) return std::move(*document);
@@ -63,7 +63,7 @@ std::optional<std::string> take_properties(const AnswerRules& rules, bool requir
   return std::nullopt;
 }
 
-/// A text, or the texts of an array. Anything else says nothing.
+/// Takes a text, or the texts of an array; ignores anything else.
 void take_messages(const json::Value& value, cells::Message message,
                    std::vector<cells::Message>& messages) {
   if (value.is_string()) {
@@ -101,7 +101,7 @@ std::string text_at(const json::Value& document, const std::optional<Path>& path
   return value->is_number_integer() ? json::dump(*value) : "";
 }
 
-/// Lets a failure say what the answer says at `paths`.
+/// Copies the code and the message at `paths` of the answer into the failure.
 void explain(const ErrorPaths& paths, const HttpResult& result, CallOutcome& outcome) {
   const auto document = parse_body(result);
   if (!document) return;
@@ -130,7 +130,7 @@ CallOutcome read_failure(std::optional<Verdict> verdict, const std::string& serv
   return failed_answer(service, result, now);
 }
 
-/// As above, with what the answer says at the paths of `rules`, and nothing else that it says.
+/// As read_failure. If `rules` have error paths, uses only what the body has there.
 CallOutcome read_explained_failure(const AnswerRules& rules, std::optional<Verdict> verdict,
                                    const std::string& service, const HttpResult& result,
                                    cells::WallTime now) {

@@ -43,7 +43,7 @@ enum class Verdict : std::uint8_t {
   pending,  ///< Only of a poll: the operation has not ended.
 };
 
-/// Where a failure says what is wrong.
+/// Where the answer to a failed request says what is wrong.
 struct ErrorPaths {
   std::optional<Path> code;
   std::optional<Path> message;
@@ -51,11 +51,11 @@ struct ErrorPaths {
 
 /// The meaning of an answer.
 struct AnswerRules {
-  /// By status, or by the class of a status: 4 for "4xx". A status comes before its class.
+  /// By status, or by the class of a status: 4 for "4xx". A status takes precedence over its class.
   std::map<int, Verdict> verdicts;
   std::vector<std::pair<std::string, Path>> properties;
   std::vector<std::pair<Path, cells::Severity>> messages;
-  /// Without it, a failure is read as that of a service without a mapping.
+  /// Without it, failures are read like those of a service without a mapping.
   std::optional<ErrorPaths> error;
 };
 
@@ -69,7 +69,7 @@ struct Request {
   NamedTemplates form;  ///< As `query`. Empty: there is no form.
   std::optional<Body> body;
   AnswerRules answer;
-  /// How the operation that the request begins is watched; null: it has ended with the answer.
+  /// How to poll the operation that the request begins; null: the answer ends the operation.
   std::shared_ptr<const Poll> poll;
 };
 
@@ -83,7 +83,7 @@ struct Until {
 /// Where the answer to a request says at which URL its operation is polled.
 struct UrlSource {
   Path pointer;
-  std::string header;  ///< Instead of `pointer`, unless it is empty.
+  std::string header;  ///< Unless empty, used instead of `pointer`.
 };
 
 /// A GET that is repeated until the operation has ended.
@@ -100,7 +100,7 @@ struct Mapping {
   /// The requests that undo each action.
   std::map<std::string, std::vector<Request>> undo{};
   config::NamedSecrets secrets;
-  /// What to blank in texts beside the secrets: what filters and escapes make of them.
+  /// What filters and escapes make of the secrets, to be blanked in texts like the secrets.
   std::vector<std::string> derived_secrets;
   /// As in the file, with `secrets` and literal headers and queries masked.
   json::Value shown;

@@ -6,7 +6,7 @@
 namespace celld::providers::mappings {
 namespace {
 
-/// The name that a part of a pointer stands for; nothing after a `~` that escapes nothing.
+/// The name that a part of a pointer stands for; nothing if a `~` escapes nothing.
 std::optional<std::string> unescape(std::string_view part) {
   std::string name;
   for (std::size_t i = 0; i < part.size(); ++i) {

@@ -13,7 +13,7 @@ namespace celld::providers::mappings {
 /// Names of members and indexes of elements, from the document's root.
 using Path = std::vector<std::string>;
 
-/// The path of a JSON Pointer (RFC 6901); nothing if the text is none.
+/// The path of a JSON Pointer (RFC 6901); nothing if the text is not one.
 std::optional<Path> parse_pointer(std::string_view text);
 
 /// The JSON Pointer of a path.

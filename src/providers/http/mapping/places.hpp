@@ -18,9 +18,9 @@ enum class Place : std::uint8_t {
   json,    ///< Within a JSON string. JSON's own escapes are left to the writer of the document.
 };
 
-/// `text` escaped for its place. Refuses a text that the place cannot have: control characters in
-/// a path or a header; `.` and `..` as parts of a path, also behind a slash or a backslash, because
-/// a server may decode the path before it resolves it.
+/// `text` escaped for its place. Refuses a text that the place cannot hold: control characters in a
+/// path or a header; `.` and `..` as parts of a path, also behind a slash or a backslash, because a
+/// server may decode the path before it resolves it.
 std::variant<std::string, Refusal> escape(Place place, const std::string& text,
                                           const std::string& name);
 

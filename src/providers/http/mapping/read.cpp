@@ -33,7 +33,7 @@ constexpr std::int64_t interval_default_ms = 1'000;
 constexpr int status_min = 200;
 constexpr int status_max = 599;
 
-/// For what templates name: secrets and properties.
+/// For names that templates use: those of secrets and properties.
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= name_bytes_max &&
          std::all_of(text.begin(), text.end(), [](char c) {

@@ -22,8 +22,8 @@ struct Rendered {
 /// The request, or why there is none for this job.
 std::variant<Rendered, Refusal> render(const Request& request, const Scope& scope);
 
-/// The refusal of the first request that the job cannot have, before any is made. What only an
-/// answer can say is taken for granted.
+/// The first request that cannot be made for a job, found before any request is made. Values that
+/// only an answer can provide are assumed to be available.
 struct RequestRefused {
   std::size_t index;
   bool is_poll;  ///< It is the poll of the request.

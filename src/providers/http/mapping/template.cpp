@@ -46,7 +46,7 @@ bool is_word(char c) {
          c == '-' || c == '.' || c == '+';
 }
 
-/// Reads an expression, behind its opening braces, up to and including its closing braces.
+/// Reads an expression, from after its opening braces up to and including its closing braces.
 class ExpressionReader {
  public:
   explicit ExpressionReader(std::string_view text) : rest_(text) {}

@@ -17,9 +17,9 @@ namespace celld::providers::mappings {
 /// docs/mappings.md describes each.
 enum class FilterKind : std::uint8_t {
   default_value,  ///< `default 300`: instead of a value that is missing or null.
-  optional,       ///< A missing value leaves out what it would stand in.
+  optional,       ///< If the value is missing, leaves out its member, parameter or header.
   string,         ///< A number or a boolean as text.
-  number,         ///< A text as the number that it says.
+  number,         ///< A text that is a number, as that number.
   json,           ///< Any value as JSON text.
   lower,          ///< Lower-case ASCII letters.
   upper,
@@ -49,11 +49,11 @@ using Part = std::variant<std::string, Expression>;
 struct Template {
   std::vector<Part> parts;  ///< No two neighbours are literal text.
 
-  /// The expression that is the whole template; a null pointer if there is more or less than one.
+  /// The expression that is the whole template; null unless the template is exactly one expression.
   const Expression* whole() const;
 };
 
-/// Parses `text`. Otherwise a fault that continues the name of the value.
+/// Parses `text`. The string is a fault that continues the name of the value.
 std::variant<Template, std::string> parse_template(std::string_view text);
 
 /// Whether the text has an expression, well-formed or not.

@@ -138,7 +138,7 @@ std::vector<Template> TemplateReader::read_path(const std::string& text,
   return segments;
 }
 
-/// A segment that has a text without a job can stand in the path only if that text can.
+/// If a segment has a text without a job, that text must be valid in the path.
 std::string TemplateReader::defaults_fault(const std::vector<Template>& segments) const {
   for (const auto& segment : segments) {
     if (literal_of(segment)) continue;
@@ -189,7 +189,7 @@ bool TemplateReader::check(const Expression& expression, bool is_whole, const st
   return check_without_job(expression, keeps_json, pointer, place);
 }
 
-/// Secrets, constants and defaults are known already, so what becomes of them is, too.
+/// Checks the values that do not depend on a job: secrets, constants and defaults.
 bool TemplateReader::check_without_job(const Expression& expression, bool keeps_json,
                                        const std::string& pointer, Place place) {
   auto evaluated = evaluate(expression, scope_);

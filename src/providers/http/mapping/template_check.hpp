@@ -1,4 +1,4 @@
-// Reads the templates of a mapping, and finds what cannot stand where it is.
+// Reads the templates of a mapping, and finds expressions and texts that their places cannot hold.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class TemplateReader {
   std::vector<Template> read_path(const std::string& text, const std::string& pointer);
   Body read_body(const json::Value& value, const std::string& pointer);
 
-  /// What the templates make of secrets, to blank it in texts.
+  /// What the templates make of secrets, to be blanked in texts.
   const std::set<std::string>& derived_secrets() const { return derived_; }
 
  private:

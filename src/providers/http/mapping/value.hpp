@@ -16,7 +16,7 @@ struct Scope {
   json::Value document;
   /// The values of `secrets` by name.
   std::map<std::string, std::string> secrets{};
-  /// Texts that stand for properties which earlier requests of the same action will return.
+  /// Texts that stand for the properties that answers to earlier requests of the action will set.
   std::map<std::string, std::string> stand_ins{};
   /// Any other property may be set by an answer that is not known yet.
   bool expects_properties = false;

@@ -1,4 +1,4 @@
-// An alarm clock that costs little to set: a thread waits for a timer of the kernel.
+// An alarm clock that is cheap to set: a thread waits for a kernel timer.
 #pragma once
 
 #include <atomic>
@@ -8,13 +8,13 @@
 
 namespace celld {
 
-/// Calls a function once a time has passed, on a thread of its own. Setting the alarm or clearing
-/// it is one system call and wakes no thread. Thread-safe.
+/// Calls a function after a delay, on a thread of its own. Setting or clearing the alarm is one
+/// system call and wakes no thread. Thread-safe.
 class Alarm {
  public:
   /// `ring` may set the alarm again.
   explicit Alarm(std::function<void()> ring);
-  /// Waits for a call of `ring` that has begun.
+  /// Waits for a call of `ring` in progress to return.
   ~Alarm();
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;

@@ -7,8 +7,8 @@
 #ifndef CELLD_WITHOUT_JEMALLOC  // Sanitizers have an allocator of their own.
 #include <jemalloc/jemalloc.h>
 
-/// What jemalloc reads when it starts: jemalloc(3), "TUNING". Threads share the arenas, and memory
-/// counts as free after a second without use.
+/// jemalloc reads this when it starts; see jemalloc(3), "TUNING". Threads share four arenas, and
+/// unused memory goes back to the system within a second.
 extern "C" const char* malloc_conf;
 const char* malloc_conf = "narenas:4,max_background_threads:1,dirty_decay_ms:1000,muzzy_decay_ms:0";
 

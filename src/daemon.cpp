@@ -60,7 +60,7 @@ caf::actor_system_config& quiet(caf::actor_system_config& config) {
   config.set("logger.file-verbosity", caf::atom("quiet"));
   config.set("logger.console-verbosity", caf::atom("quiet"));
   config.load<caf::scheduler::coordinator<FewWakeUps>>();
-  // An actor that is sent messages faster than it handles them lets the others run after so many.
+  // After this many messages, a busy actor yields to the others.
   config.set("scheduler.max-throughput", std::size_t{64});
   const std::size_t threads = std::max(2U, std::thread::hardware_concurrency());
   config.set("scheduler.max-threads", threads);
@@ -107,7 +107,8 @@ std::vector<std::string> names_of(const std::vector<config::Service>& services) 
   return names;
 }
 
-/// Why cells cannot keep jobs as the configuration says; `jobs` counts those that stand in the way.
+/// Adds a fault for each cell that cannot keep its jobs as the configuration says. `jobs` counts,
+/// by cell, the unfinished jobs that are kept otherwise.
 void add_durability_faults(const std::vector<cells::CellRule>& rules,
                            const std::map<cells::CellKey, std::uint64_t>& jobs,
                            std::vector<json::Fault>& faults) {
@@ -326,7 +327,8 @@ class RunningDaemon final : public Daemon {
     return StartFailure{2, std::move(text)};
   }
 
-  /// Keeps jobs in memory for the next start, as their cells say. Returns an error, or empty text.
+  /// Writes jobs in memory to a file for the next start, if their cells are configured so. Returns
+  /// an error, or empty text.
   std::string keep_jobs() const {
     if (memory_->budget.bytes() == 0) return "";
     const cells::Routing routing{config_.cells};
@@ -458,7 +460,7 @@ class RunningDaemon final : public Daemon {
     api::add_endpoints(server_, {gateway, leases, settings_, readiness_, scrape, reload, backups,
                                  audit_to(log_), desk, time_zone_fault, help_actors_});
     server_.observe({metrics_, &metrics_->http()});
-    return_free_memory();  // What reading and showing the configuration took.
+    return_free_memory();  // Used to read and show the configuration.
     server_.start();
     readiness_->state = api::ReadyState::ready;
     return std::nullopt;

@@ -38,8 +38,8 @@ ThreadsRequired::~ThreadsRequired() {
 
 }  // namespace celld
 
-/// Replaces the function of the C library for all of celld's libraries, which cannot be told
-/// otherwise what to do when it fails.
+/// Replaces the C library's function for all of celld's libraries, which offer no other way to
+/// handle its failure.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*run)(void*), void* argument) noexcept {
   using Create = decltype(&pthread_create);

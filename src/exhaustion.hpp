@@ -4,11 +4,11 @@
 namespace celld {
 
 /// From now on, the first allocation that fails ends celld with this exit code. If only a part of
-/// celld failed, the others would wait for it. What celld has answered is on disk.
+/// celld failed, the others would wait for it. Everything that celld has acknowledged is on disk.
 void end_without_memory(int exit_code);
 
-/// While one exists, the first thread that cannot be created ends celld in the same way: an actor
-/// system that lacks some of its threads hangs or crashes.
+/// While an instance exists, the first thread that cannot be created ends celld in the same way: an
+/// actor system that lacks some of its threads hangs or crashes.
 class ThreadsRequired {
  public:
   ThreadsRequired();

@@ -59,7 +59,7 @@ cells::Job at_step(cells::JobSpec spec, std::size_t step, cells::Properties prop
   return job;
 }
 
-/// How a job that compensates has the step undone.
+/// Shows the requests that undo the step; empty if the job does not compensate.
 std::string explain_undo(const config::Service& service, cells::Job job) {
   if (job.spec->on_failure != cells::OnFailure::compensate) return "";
   job.error = cells::JobError{};

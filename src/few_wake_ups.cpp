@@ -5,10 +5,10 @@
 namespace celld {
 namespace {
 
-/// Whether the calling thread helps: it runs actors, but is none of the scheduler's.
+/// Whether the calling thread is a helper: it runs actors, but does not belong to the scheduler.
 thread_local bool is_helper = false;
 
-/// A thread that helps, as the actors see it.
+/// A helper, as an execution unit of CAF.
 class Helper : public caf::execution_unit {
  public:
   Helper(caf::actor_system& system, ReadyActors& ready)
@@ -65,7 +65,7 @@ caf::resumable* ReadyActors::take() {
   return take_first();
 }
 
-/// What became ready while this thread was still awake is left to the others.
+/// Other threads run the actors that became ready while this thread was awake.
 void ReadyActors::leave() {
   std::unique_lock lock{mutex_};
   --awake_;

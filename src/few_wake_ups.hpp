@@ -32,7 +32,7 @@ class ReadyActors {
  public:
   /// How many ready actors may wait for each thread that is awake.
   static constexpr std::size_t waiting_max = 2;
-  /// And for a helper: a job makes up to four ready at a time.
+  /// The same for a helper: a job makes up to four actors ready at a time.
   static constexpr std::size_t waiting_max_helper = 4;
   /// If actors wait while no thread has taken one for this long, another thread is woken, because
   /// the threads that are awake run slow handlers.
@@ -49,12 +49,12 @@ class ReadyActors {
   void leave();
   /// Makes the calling thread a helper, unless a thread that runs actors is awake.
   bool help();
-  /// For a helper: as take(), but returns null instead of waiting, and when another thread is
-  /// awake by now, which then runs what is ready.
+  /// For a helper: as take(), but returns null instead of waiting. Returns null, too, once another
+  /// thread is awake, which then runs the ready actors.
   caf::resumable* take_if_alone();
   /// The calling thread, which was a helper, runs no more actors.
   void stop_helping();
-  /// Takes all.
+  /// Takes all ready actors.
   std::deque<caf::resumable*> take_all();
   /// Threads that wait and have not been woken.
   std::size_t asleep();
@@ -64,7 +64,8 @@ class ReadyActors {
   void wake_if_needed(std::unique_lock<std::mutex>& lock, bool from_outside);
   void wake_one(std::unique_lock<std::mutex>& lock);
   void arm_timer();
-  /// Looks after actors that wait, when the timer expires.
+  /// Called when the timer expires. Wakes a thread if no actor has been taken since the timer was
+  /// set.
   void look_after();
 
   std::mutex mutex_;
@@ -72,22 +73,22 @@ class ReadyActors {
   std::deque<caf::resumable*> ready_;
   std::size_t awake_ = 0;     ///< Threads that run an actor or are about to look for one.
   std::size_t asleep_ = 0;    ///< See asleep().
-  std::size_t wake_ups_ = 0;  ///< Of which no thread has taken notice yet.
+  std::size_t wake_ups_ = 0;  ///< That no thread has noticed yet.
   std::uint64_t taken_ = 0;   ///< Actors, so far.
   std::uint64_t taken_when_armed_ = 0;
   bool has_helper_ = false;                ///< One of the threads that are awake is a helper.
   bool armed_ = false;                     ///< The timer.
-  Alarm timer_{[this] { look_after(); }};  ///< Ends before what its function uses.
+  Alarm timer_{[this] { look_after(); }};  ///< Last: ends before the members it uses.
 };
 
-/// How often a helper resumes an actor. A job passes through about ten.
+/// How many times a helper resumes actors before it stops. A job passes through about ten.
 constexpr int helper_runs_max = 64;
 
 /// Calls `send`, which makes actors ready. If no thread of the scheduler is awake, the calling
-/// thread, which is none of these, then runs those actors, and the ones that these make ready; what
-/// is left after `helper_runs_max` runs on the scheduler's threads. The handlers should be brief,
-/// since the thread has other work. With a scheduler other than FewWakeUps, this only calls `send`.
-/// Must return before `system` is destroyed.
+/// thread then runs those actors and the actors that they make ready; the scheduler's threads run
+/// what is left after `helper_runs_max` runs. The handlers should be brief, since the calling
+/// thread has other work. With a scheduler other than FewWakeUps, this only calls `send`. Must
+/// return before `system` is destroyed.
 void help_actors(caf::actor_system& system, const std::function<void()>& send);
 
 /// For caf::scheduler::coordinator, which documents what it calls and from which thread.

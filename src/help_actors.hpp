@@ -5,8 +5,9 @@
 
 namespace celld {
 
-/// Calls its argument once, which makes actors ready with brief handlers. May then run them on the
-/// calling thread for a moment. Where it may be null, the argument is just called.
+/// Calls `send` once, which makes actors with brief handlers ready. May then run these actors on
+/// the calling thread for a moment. Where a HelpActors may be null, null means a plain call of
+/// `send`.
 using HelpActors = std::function<void(const std::function<void()>& send)>;
 
 }  // namespace celld

@@ -21,8 +21,8 @@ struct ReadSettings {
   std::set<std::string_view> bad;  ///< Names of the settings, here and in what the entry inherits.
 };
 
-/// Reports a fault when `lesser` exceeds the setting that bounds it, at the one of both that this
-/// entry sets.
+/// Reports a fault when `lesser` exceeds the setting that bounds it, at the one of the two that
+/// this entry sets.
 void check_order(json::ObjectReader& reader, const CellSetting& lesser, const ReadSettings& read) {
   const auto greater =
       std::find_if(cell_settings().begin(), cell_settings().end(),
@@ -45,7 +45,8 @@ void check_order(json::ObjectReader& reader, const CellSetting& lesser, const Re
   }
 }
 
-/// Reads the settings of one object, such as "pool", or those in none, from `reader`.
+/// Reads the settings of one object, such as "pool", from `reader`; an empty name stands for those
+/// outside any object.
 void read_object(json::ObjectReader& reader, std::string_view object, ReadSettings& read) {
   for (const auto& setting : cell_settings()) {
     const auto member = member_of(setting.name);
@@ -59,7 +60,7 @@ void read_object(json::ObjectReader& reader, std::string_view object, ReadSettin
     if (object_of(name) == object) reader.refuse_reserved({member_of(name)});
 }
 
-/// The same with the objects inside it.
+/// As read_object, including the objects inside it.
 void read_all(json::ObjectReader& reader, std::string_view object, ReadSettings& read,
               Faults& faults) {
   read_object(reader, object, read);
@@ -73,7 +74,8 @@ void read_all(json::ObjectReader& reader, std::string_view object, ReadSettings&
   }
 }
 
-/// Reads the members that a cell shares with `defaults`. `inherited` is what it does not set.
+/// Reads the members that a cell shares with `defaults`. `inherited` supplies those that are not
+/// set.
 ReadSettings read_settings(json::ObjectReader& reader, const ReadSettings& inherited,
                            Faults& faults) {
   ReadSettings read = inherited;

@@ -86,8 +86,8 @@ struct Limits {
 
 /// What all jobs together may use.
 struct Capacity {
-  std::uint64_t memory_bytes_max = 256 << 20;  ///< By jobs in memory.
-  /// Of all cells together; none: the sum of their pool sizes.
+  std::uint64_t memory_bytes_max = 256 << 20;  ///< Of jobs in memory.
+  /// Running jobs of all cells together; none: the sum of the pool sizes.
   std::optional<std::uint64_t> running_max{};
 
   bool operator==(const Capacity&) const = default;

@@ -22,7 +22,8 @@ using ServiceNames = std::set<std::string, std::less<>>;
 struct JobDocument {
   cells::JobSpec spec;  ///< A `timeout` or `max_attempts` of 0 means the cell's.
   std::optional<cells::WallTime> expires_at{};
-  /// Faults for services that are not configured, or cannot undo what a job that compensates asks.
+  /// Faults for services that are not configured, or that cannot undo what a compensating job may
+  /// ask them to undo.
   std::size_t unfit_services = 0;
 };
 

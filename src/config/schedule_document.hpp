@@ -18,8 +18,8 @@ struct ScheduleRules {
   CanUndo can_undo{};
 };
 
-/// Reads a schedule, and records every fault, those of its job included. Does not
-/// check that the time zone exists: see check_time_zones.
+/// Reads a schedule, and records every fault, those of its job included. Does not check that the
+/// time zone exists: see check_time_zones.
 cells::ScheduleSpec read_schedule(const json::Value& value, std::string pointer,
                                   const ScheduleRules& rules, std::vector<json::Fault>& faults);
 

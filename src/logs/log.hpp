@@ -31,7 +31,7 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// Whether lines of this level are written; spares making a line that would be dropped.
+  /// Whether lines of this level are written. If not, the caller need not make one.
   bool wants(Level level) const;
 
   void write(const Line& line);

@@ -107,8 +107,8 @@ CellTallies::Entry* CellTallies::entry_of(const CellKey& cell) {
   return &entry;
 }
 
-/// Halves the activity of all cells without a label, and forgets those without any. This takes
-/// long, so it happens once for many events that found no room.
+/// Halves the activity of all cells without a label, and forgets those that have none left. This
+/// takes long, so it happens once for many events that found no room.
 bool CellTallies::make_room() {
   if (++turned_away_ < limits_.cells_max / 8) return false;
   turned_away_ = 0;

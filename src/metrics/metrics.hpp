@@ -27,7 +27,7 @@ struct DaemonReading {
   std::size_t connections_max = 0;
   std::size_t event_streams = 0;
   std::uint64_t batches_reading = 0;
-  std::map<std::string, std::uint64_t> batch_lines{};  ///< By what became of them.
+  std::map<std::string, std::uint64_t> batch_lines{};  ///< By outcome.
   store::StoreStatistics store;
 };
 

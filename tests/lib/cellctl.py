@@ -34,9 +34,12 @@ class Canned(http.server.BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
+    def response(self):
+        return self.script[min(len(self.requests), len(self.script)) - 1]
+
     def do_POST(self):
         self.requests.append((self.path, dict(self.headers), self.body()))
-        status, headers, text = self.script[min(len(self.requests), len(self.script)) - 1]
+        status, headers, text = self.response()
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -104,7 +107,11 @@ class CellctlTest(EndToEnd):
 
     def canned(self, *script):
         """The URL of a server other than celld, and the list of its requests."""
-        handler = type("Script", (Canned,), {"script": script, "requests": []})
+        return self.serve(Canned, script=script)
+
+    def serve(self, kind, **members):
+        """As `canned`, with a handler of this kind."""
+        handler = type("Script", (kind,), {"requests": [], **members})
         server = http.server.HTTPServer(("127.0.0.1", 0), handler)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()

@@ -7,7 +7,8 @@ import subprocess
 import time
 import unittest
 
-from cellctl import FAILED, NOT_FOUND, OK, REFUSED, UNAVAILABLE, USAGE, CellctlTest, binary
+from cellctl import (FAILED, NOT_FOUND, OK, REFUSED, UNAVAILABLE, USAGE, Canned, CellctlTest,
+                     binary)
 from daemon import DEADLINE_S, a_job, stays, wait_until
 
 SERVICES = {"vm": {"type": "pull"}, "demo": {"type": "simulated"}}
@@ -20,6 +21,28 @@ def alive(pid):
             return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+class Forgetful(Canned):
+    """Holds a lease of the worker, until it is reported. Its first answers to heartbeats and reports
+    say nothing, as those of a proxy may."""
+
+    LEASE = {"lease": "L1", "job": {"id": "1m84w5wj00000"}, "service": "vm", "attempt": 1,
+             "expires_in_ms": 60_000}
+
+    def response(self):
+        path = self.path.partition("?")[0]
+        first = sum(seen.startswith(path) for seen, _, _ in self.requests) == 1
+        document = {}
+        if path == "/v1/leases":
+            document = {"items": [self.LEASE] if first else []}
+        elif path == "/v1/services/vm/leases":
+            document = {"leases": []}
+        elif path == "/v1/leases/report" and not first:
+            document = {"results": [{"lease": "L1", "status": 200}]}
+        elif path == "/v1/leases/L1/heartbeat" and not first:
+            document = {"expires_in_ms": 60_000, "cancel": False}
+        return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
 
 
 class Worker(CellctlTest):
@@ -84,6 +107,21 @@ class Worker(CellctlTest):
             pass
 
     # --- What a command receives, and what becomes of its result --------------------------------
+
+    def test_answers_that_say_nothing_about_a_lease_do_not_end_it(self):
+        url, requests = self.serve(Forgetful)
+        worker = self.work("echo 'progress 50%' >&2; until [ -e go ]; do sleep 0.05; done",
+                           CELLD_URL=url)
+
+        def seen(path):
+            return sum(request[0] == path for request in requests)
+        wait_until(lambda: seen("/v1/leases/L1/heartbeat") == 2, "the heartbeat comes again")
+        open(self.path("go"), "w", encoding="utf-8").close()
+        wait_until(lambda: seen("/v1/leases/report") == 2, "the report comes again")
+        self.stop(worker)
+        self.assertIn("succeeded", self.log())
+        self.assertNotIn("ending the command", self.log())
+        self.assertNotIn("no longer knows", self.log())
 
     def test_a_command_gets_the_document_and_its_output_is_the_result(self):
         self.start()

@@ -42,10 +42,9 @@ void Deliverer::deliver(const Runs::Reports& reports) {
   note_answer();
   const auto& statuses = std::get<std::vector<int>>(answer);
   for (std::size_t i = 0; i < reports.leases.size(); ++i) {
-    const int status = i < statuses.size() ? statuses[i] : 0;
-    if (status == status_ok) {
+    if (statuses[i] == status_ok) {
       runs_.on_reported(reports.leases[i]);
-    } else if (status == status_invalid) {
+    } else if (statuses[i] == status_invalid) {
       runs_.on_report_refused(reports.leases[i]);
     } else {
       runs_.on_lost(reports.leases[i]);

@@ -1,5 +1,7 @@
 #include "src/cli/worker/lease_client.hpp"
 
+#include <algorithm>
+
 #include "src/cli/members.hpp"
 #include "src/cli/problem.hpp"
 
@@ -79,7 +81,11 @@ std::variant<LeaseTerm, Setback> LeaseClient::heartbeat(const std::string& lease
   auto answer = ask(
       {.method = "POST", .path = "/v1/leases/" + url_encoded(lease) + "/heartbeat", .body = body});
   if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
-  return read_term(std::get<json::Value>(answer));
+  const auto& term = std::get<json::Value>(answer);
+  if (!member_at(term, {"expires_in_ms"}).is_number_integer()) {
+    return Setback{Setback::Kind::away, "the answer does not say when the lease ends", {}};
+  }
+  return read_term(term);
 }
 
 std::variant<std::vector<int>, Setback> LeaseClient::report(
@@ -91,6 +97,9 @@ std::variant<std::vector<int>, Setback> LeaseClient::report(
   std::vector<int> statuses;
   for (const auto& result : elements_at(std::get<json::Value>(answer), {"results"}))
     statuses.push_back(static_cast<int>(integer_at(result, {"status"})));
+  if (statuses.size() != reports.size() || std::count(statuses.begin(), statuses.end(), 0) != 0) {
+    return Setback{Setback::Kind::away, "the answer has no status for each report", {}};
+  }
   return statuses;
 }
 

@@ -45,12 +45,12 @@ void Alarm::clear() {
   set_timer(timer_, std::chrono::nanoseconds{0});
 }
 
+/// `ring_` may replace the time that the destructor has set, so `ended_` counts after it, too.
 void Alarm::wait() {
-  for (;;) {
+  while (!ended_) {
     std::uint64_t expirations = 0;
     if (::read(timer_, &expirations, sizeof expirations) < 0 && errno != EINTR) return;
-    if (ended_) return;
-    if (expirations > 0) ring_();
+    if (expirations > 0 && !ended_) ring_();
   }
 }
 

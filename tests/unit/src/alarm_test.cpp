@@ -50,6 +50,21 @@ TEST_CASE("an alarm of no delay rings at once") {
   bell.wait();
 }
 
+TEST_CASE("an alarm ends although its ring sets it again meanwhile") {
+  std::latch rung{1};
+  std::atomic<Alarm*> set_again{nullptr};
+  {
+    Alarm alarm{[&] {
+      rung.count_down();
+      for (int n = 0; n < 100'000; ++n) set_again.load()->set(hours{1});
+    }};
+    set_again = &alarm;
+    alarm.set(milliseconds{0});
+    rung.wait();
+  }
+  CHECK(rung.try_wait());
+}
+
 TEST_CASE("an alarm that is cleared does not ring, and can be set again") {
   constexpr milliseconds soon{20};
   std::atomic<int> rings{0};

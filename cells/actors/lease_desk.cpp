@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cells/actors/owed_answers.hpp"
 #include "cells/model/lease_matching.hpp"
 #include "cells/model/rate_meter.hpp"
 #include "cells/model/service_guard.hpp"
@@ -64,6 +65,7 @@ class LeaseDeskActor : public LeaseDesk::base {
       request.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
     }
     requests_.clear();
+    extending_.fail();
     out_.clear();
     cells_.clear();
   }
@@ -364,14 +366,15 @@ class LeaseDeskActor : public LeaseDesk::base {
     const auto found = out_.find(message.lease);
     if (found == out_.end()) return LeaseExtended{};
     auto promise = make_response_promise<LeaseExtended>();
+    const auto number = extending_.add(promise);
     request(found->second.cell, caf::infinite, message)
         .then(
-            [this, promise, lease = message.lease](const LeaseExtended& held) mutable {
+            [this, number, lease = message.lease](const LeaseExtended& held) {
               const auto out = out_.find(lease);
               if (held.lease && out != out_.end()) out->second.lease = *held.lease;
-              promise.deliver(held);
+              extending_.deliver(number, held);
             },
-            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
+            [this, number](caf::error& error) { extending_.deliver(number, std::move(error)); });
     return promise;
   }
 
@@ -409,6 +412,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   std::map<std::string, Traffic> traffic_;  ///< By service, of all that have leased a job.
   std::map<std::string, Limited> limited_;
   std::map<Lease, Out> out_;
+  OpenPromises extending_;
   std::set<std::pair<std::string, Lease>> by_worker_;
 };
 

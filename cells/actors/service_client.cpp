@@ -57,7 +57,7 @@ class ServiceClientActor : public ServiceClient::base {
       call.promise.deliver(caf::make_error(caf::sec::request_receiver_down));
     }
     calls_.clear();
-    aborting_.fail();
+    owed_.fail();
     permits_.clear();
   }
 
@@ -95,9 +95,10 @@ class ServiceClientActor : public ServiceClient::base {
     status.ended_per_s = ended_rate_.per_second(now().steady);
     permits_.describe(status);
     auto promise = make_response_promise<ServiceDescribed>();
-    permits_.count_waiting([status, promise](std::uint64_t waiting) mutable {
+    const auto owed = owed_.add(promise);
+    permits_.count_waiting([this, status, owed](std::uint64_t waiting) mutable {
       status.waiting = waiting;
-      promise.deliver(ServiceDescribed{std::move(status)});
+      owed_.deliver(owed, ServiceDescribed{std::move(status)});
     });
     return promise;
   }
@@ -153,10 +154,10 @@ class ServiceClientActor : public ServiceClient::base {
     if (found == calls_.end()) note_aborted(message.lease);
     const auto provider = found == calls_.end() ? providers_.begin() : found->second.provider;
     auto promise = make_response_promise<CallAborted>();
-    const auto owed = aborting_.add(promise);
+    const auto owed = owed_.add(promise);
     request(provider->handle, caf::infinite, message)
-        .then([this, owed](const CallAborted& aborted) { aborting_.deliver(owed, aborted); },
-              [this, owed](caf::error& error) { aborting_.deliver(owed, std::move(error)); });
+        .then([this, owed](const CallAborted& aborted) { owed_.deliver(owed, aborted); },
+              [this, owed](caf::error& error) { owed_.deliver(owed, std::move(error)); });
     return promise;
   }
 
@@ -210,7 +211,7 @@ class ServiceClientActor : public ServiceClient::base {
   Providers providers_;
   std::map<Lease, Call> calls_;
   std::set<Lease> aborted_;  ///< No call may begin under these.
-  OpenPromises aborting_;
+  OpenPromises owed_;
   RateMeter ended_rate_;
 };
 

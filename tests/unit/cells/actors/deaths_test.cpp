@@ -25,6 +25,41 @@ TEST_CASE("a request to a cell dispatcher that dies meanwhile is answered") {
   }
 }
 
+TEST_CASE("a heartbeat is answered although the engine ends meanwhile") {
+  for (int steps = 0; steps < 12; ++steps) {
+    INFO(steps << " steps");
+    Fixture engine;
+    engine.submit(engine.request("a", {"vm"}));
+    const Lease lease = engine.lease("host-1").at(0).job->lease;
+    auto asked =
+        engine.self()->request(engine.engine(), caf::infinite, ExtendLease{lease, nullptr, {}, {}});
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    caf::anon_send_exit(engine.engine(), caf::exit_reason::kill);
+    engine.run_all();
+    REQUIRE(engine.self()->has_next_message());
+    asked.receive([](const LeaseExtended&) {}, [](const caf::error&) {});
+  }
+}
+
+TEST_CASE("a list of services is answered although one of them dies meanwhile") {
+  for (int steps = 0; steps < 12; ++steps) {
+    INFO(steps << " steps");
+    Fixture engine{2};
+    engine.protection["dns"] = {{1, std::nullopt, 1}, std::nullopt};
+    engine.crash_and_restart();
+    engine.submit("a");
+    engine.submit("b");  // Waits for the permit, so the service asks its cell.
+    auto asked = engine.self()->request(engine.engine(), caf::infinite, ListServices{});
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    for (const auto& service : engine.recorder->services) {
+      caf::anon_send_exit(caf::actor_cast<caf::actor>(service), caf::exit_reason::kill);
+    }
+    engine.run_all();
+    REQUIRE(engine.self()->has_next_message());
+    asked.receive([](const ServicesListed&) {}, [](const caf::error&) {});
+  }
+}
+
 TEST_CASE("a job whose worker dies three times fails as interrupted") {
   Fixture engine{1};
   const JobId job = engine.submit("a");

@@ -1,4 +1,5 @@
-// Every conversation of the engine: the messages, grouped by direction, and the typed interfaces.
+// The conversations of the engine: the messages, grouped by direction, and the typed interfaces.
+// Those about lanes, slots and schedules are in lanes.hpp, slots.hpp and schedules.hpp.
 // Requests have imperative names, events names in the past tense. cells/README.md draws the flow.
 // "Stored" means on disk or, for jobs with Durability::memory, in the memory of the store.
 #pragma once

@@ -29,8 +29,9 @@ struct SlotLoans {
 };
 
 /// Keeps account of the slots that the cells hold. A cell starts a job only in a slot that it
-/// holds, so all cells together never start one beyond the total. Without a limit, jobs that still
-/// run beyond a lowered burst do not count, so that other cells need not wait for their guarantees.
+/// holds, so all cells together never start one beyond the total. Without a limit, slots of
+/// jobs that still run beyond a lowered burst do not count as held, so that other cells need not
+/// wait for their guarantees.
 ///
 /// A cell that needs no more than its guarantee holds all of it and reports nothing. The book takes
 /// such a cell to be idle until it needs a slot for another cell: then the book recalls a slot, and
@@ -84,7 +85,7 @@ class CapacityBook {
     std::uint32_t need = 0;
     std::uint32_t held = 0;
     std::optional<std::uint32_t> recall_to{};  ///< Less than `held`.
-    bool has_answered = false;                 ///< The recall: slots still held are in use.
+    bool has_answered = false;                 ///< The recall: all slots still held are in use.
     std::uint32_t lacks = 0;                   ///< As counted in `wanted_`.
     std::uint32_t within = 0;                  ///< As counted in `within_`.
     std::uint32_t recalled = 0;                ///< As counted in `recalled_`.

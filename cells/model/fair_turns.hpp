@@ -19,7 +19,7 @@ namespace cells {
 /// with the earliest clock goes first. Not thread-safe.
 ///
 /// While services do not overlap, a party gets at least what the fluid model (GPS) gives it, minus
-/// at most the longest service of each other party (docs/reliability.md, P7).
+/// at most the longest service of each party, its own included (docs/reliability.md, P7).
 class FairTurns {
  public:
   /// Takes part while it is in the ring, and must not move in memory during that time.

@@ -52,8 +52,9 @@ class JobIdSource {
   std::atomic<JobId> last_{0};
 };
 
-/// One worker's right to one attempt (promise P3). The epoch rises with each start of celld on its
-/// data directory, the counter with each lease of an epoch; a pair never repeats.
+/// One worker's right to one attempt, or to one poll of an operation (promise P3). The epoch rises
+/// with each start of celld on its data directory, the counter with each lease of an epoch; a pair
+/// never repeats.
 struct Lease {
   std::uint64_t epoch = 0;
   std::uint64_t counter = 0;

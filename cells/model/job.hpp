@@ -156,8 +156,8 @@ struct Job {
   /// retries, until it has ended and `settle_until`, if set, has passed.
   JobId place = 0;
   /// Set when a job ahead of this one in its line has failed: the greatest place in the store at
-  /// that moment. Jobs of the line with places up to it are followers of the failed job. 0: none
-  /// has failed.
+  /// that moment. The followers of the failed job are the jobs of the line with places up to it. 0:
+  /// none has failed.
   JobId failed_ahead = 0;
   /// The lane of the cell that the job is in: the service of its current step, if that is a pull
   /// service or protected; else empty.
@@ -168,9 +168,10 @@ struct Job {
   std::vector<Step> steps;  ///< One per service of the spec.
   Properties properties;    ///< Merged results of the steps.
   std::vector<Message> messages;
-  std::optional<JobError> error;    ///< Set when the job ends, or begins its compensation.
-  Lease lease;                      ///< The latest one; live while running.
-  std::uint32_t interruptions = 0;  ///< Attempts in a row cut short by a crash.
+  std::optional<JobError> error;  ///< Set when the job ends, or begins its compensation.
+  Lease lease;                    ///< The latest one; live while running.
+  /// Attempts cut short by a crash since the last attempt that counted; three fail the job.
+  std::uint32_t interruptions = 0;
   bool cancel_requested = false;
   WallTime created_at{};
   WallTime run_at{};

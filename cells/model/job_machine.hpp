@@ -1,4 +1,6 @@
-// The state machine of a job: it makes every change to a job after its acceptance.
+// The state machine of a job: it makes every change to a job after its acceptance, except those
+// that job_store.hpp leaves to the store: places, moves between cells, and marks of failed
+// predecessors.
 //
 //                    run_at                    handed out
 //     scheduled ───────────────▶ queued ──────────────────▶ running
@@ -61,9 +63,10 @@ struct AttemptEnd {
     unknown,      ///< Timeout or broken connection: the provider may still be acting.
     expired,      ///< Aborted because the job's `expires_at` has passed; outcome unknown.
     cancelled,    ///< Aborted because the job is to be cancelled; outcome unknown.
-    interrupted,  ///< Cut short by a crash in celld; not counted, but three in a row fail the job.
-    handed_back,  ///< Cut short by a shutdown; not counted.
-    pending,      ///< The attempt continues after `retry_after`, with `operation`.
+    interrupted,  ///< Cut short by a crash in celld; not counted. See Job::interruptions.
+    /// Not counted: cut short by a shutdown, never begun, or its lease did not reach the worker.
+    handed_back,
+    pending,  ///< The attempt continues after `retry_after`, with `operation`.
   };
   Kind kind = Kind::unknown;
   std::string code;

@@ -29,7 +29,7 @@ struct LiveLease {
   bool started = false;      ///< Its worker reported JobWorkStarted.
   std::uint64_t worker = 0;  ///< The worker inside that has it; 0 if that worker is gone.
   bool outside = false;      ///< A worker outside the daemon has it.
-  bool probe = false;        ///< The trial call of a circuit that is half-open.
+  bool probe = false;        ///< The attempt probes a circuit that is half-open.
 };
 
 /// Live leases, found by lease, by job and by deadline. Not thread-safe.

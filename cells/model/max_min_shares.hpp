@@ -11,8 +11,8 @@ namespace cells {
 
 /// Each cell has what it asks for, up to its guarantee. What the guarantees leave idle is divided
 /// between the cells that ask for more, in whole slots, max-min fair by weight (D. Bertsekas and R.
-/// Gallager, "Data Networks", 1992, section 6.5.2): no cell could gain a slot unless a cell that
-/// has no more, in relation to its weight, lost one. Work-conserving: capacity is left over only if
+/// Gallager, "Data Networks", 1992, section 6.5.2): a cell could gain a slot only at the expense of
+/// one that has no more slots per unit of weight. Work-conserving: capacity is left over only if
 /// no cell may take it.
 ///
 /// A change costs O(log n) for each slot that moves, whatever the number of cells; slots move only

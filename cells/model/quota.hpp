@@ -69,8 +69,8 @@ struct CustomerFull {
   bool operator==(const CustomerFull&) const = default;
 };
 
-/// Whether a customer with this many unfinished jobs, and this many bytes in them, has no room for
-/// a job of `added` bytes.
+/// The limit that leaves a customer with this many unfinished jobs, and this many bytes in them, no
+/// room for a job of `added` bytes; none if there is room.
 std::optional<CustomerFull> refuse_room(const CustomerRoom& room, std::uint64_t jobs,
                                         std::uint64_t bytes, std::uint64_t added);
 

@@ -151,8 +151,8 @@ struct ScheduleStep {
   bool operator==(const ScheduleStep&) const = default;
 };
 
-/// A due time is missed if it lies before `watched_since`, the start of the daemon, or more than
-/// this before the time at which it is noticed.
+/// A due time is missed if it lies before `watched_since`, the start of the daemon, or is noticed
+/// more than this late.
 inline constexpr milliseconds late_max{10'000};
 
 ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, WallTime now,

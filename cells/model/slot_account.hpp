@@ -61,9 +61,9 @@ class SlotAccount {
     return reported_ == 0 && !must_report_ && held_ == terms_.guarantee && held_ == terms_.burst;
   }
 
-  /// `used` slots are in use, and the cell has jobs that could start in `more` others. Returns what
-  /// is to be reported. Idle slots beyond the guarantee are given back at once, except for `spare`
-  /// of them; these, and those of the guarantee, stay until they are recalled.
+  /// `used` slots are in use, and the cell has jobs that could use `more` further slots. Returns
+  /// what is to be reported. The cell gives back idle slots beyond the guarantee at once, except
+  /// for `spare` of them; spare slots and idle slots of the guarantee stay until they are recalled.
   std::optional<Report> adjust(std::uint32_t used, std::uint64_t more, std::uint32_t spare = 0);
 
  private:

@@ -46,20 +46,20 @@ struct JobRequest {
 /// Why a job was not accepted, or not reopened.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    no_cell,              ///< No cell matches the customer and product.
-    timeout_too_long,     ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
-    queue_full,           ///< The cell has `depth` unfinished jobs of `limit`.
-    too_many_cells,       ///< The template has `limit` instances.
-    shutting_down,        ///< celld is shutting down.
-    draining,             ///< The cell is draining.
-    service_removed,      ///< A reload has just removed a service that the job names.
-    key_reused,           ///< Another request of the customer has used the idempotency key.
-    cell_bytes_full,      ///< The cell's jobs take `depth` bytes of `limit`.
-    memory_full,          ///< All jobs in memory take `depth` bytes of `limit`.
-    durability_differs,   ///< The ended job is not kept as its cell now keeps jobs.
-    queue_rate,           ///< More submissions than `per_s`.
-    customer_jobs_full,   ///< The customer has `depth` unfinished jobs in the cell, of `limit`.
-    customer_bytes_full,  ///< Those jobs take `depth` bytes of `limit`.
+    no_cell,             ///< No cell matches the customer and product.
+    timeout_too_long,    ///< `timeout` is above the cell's `timeout_max`, which is `limit` in ms.
+    queue_full,          ///< The cell has `depth` unfinished jobs, of at most `limit`.
+    too_many_cells,      ///< The template has `limit` instances.
+    shutting_down,       ///< celld is shutting down.
+    draining,            ///< The cell is draining.
+    service_removed,     ///< A reload has just removed a service that the job names.
+    key_reused,          ///< Another request of the customer has used the idempotency key.
+    cell_bytes_full,     ///< The cell's jobs take `depth` of `limit` bytes.
+    memory_full,         ///< All jobs in memory take `depth` of `limit` bytes.
+    durability_differs,  ///< That of the ended job is not that of its cell now.
+    queue_rate,          ///< More submissions than `per_s`.
+    customer_jobs_full,  ///< The customer has `depth` unfinished jobs in the cell, at most `limit`.
+    customer_bytes_full,  ///< Those jobs take `depth` of `limit` bytes.
     customer_rate,        ///< The customer submits more than `per_s`.
     job_too_large,        ///< The job alone counts for `depth` bytes; the quota has `limit`.
   };

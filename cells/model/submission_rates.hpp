@@ -26,8 +26,8 @@ class SubmissionRates {
     microseconds wait{};       ///< Until there is room for this one and those refused before.
   };
   /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps a
-  /// refused submission and retries it on its own, so the waits of later clients allow no time for
-  /// it.
+  /// refused submission and retries it on its own, so the waits that later clients are told do not
+  /// include it.
   std::optional<TooFast> take(const std::string& customer, SteadyTime now, bool asks_again = false);
   /// A submission that was counted has added no job.
   void give_back(const std::string& customer);

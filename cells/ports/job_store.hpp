@@ -1,4 +1,4 @@
-// The job store port. Every operation is a state transition of one job or one cell.
+// The job store port: transitions and reads of jobs, cells, batches and schedules.
 // tests/unit/src/store/contract.hpp holds each implementation to these comments.
 //
 // Requirements, which both a store in this process and a store over a network can meet:
@@ -200,8 +200,8 @@ struct ClaimJob {
 /// Replaces a job by its next version if its stored lease is `expected` and it has not ended;
 /// otherwise changes nothing (promises P2 and P3). An ended job without `settle_until` leaves its
 /// line, and the next job of the line becomes runnable if it is queued, or has nothing else to wait
-/// for. The same holds for the job itself if it heads its line, even if it was held. The job's
-/// `failed_ahead` stays as stored.
+/// for. A job that heads its line and does not end becomes runnable on the same conditions, even if
+/// it was held. The job's `failed_ahead` stays as stored.
 struct RecordJob {
   Lease expected;
   JobPtr job;

@@ -109,10 +109,11 @@ class Backlogs : public Names {
   /// Null if the customer has no open jobs in the cell.
   const Customer* find_customer(const cells::CellKey& key, const std::string& customer) const;
 
-  /// Writes the counts that changed. The rows of `routes` have as many keys as users have pairs of
-  /// cell and routing key, so a commit appends to `route_changes`, whose last row for a pair is the
-  /// valid one; once there are many changes, save() merges them into `routes`, in the order of its
-  /// keys. It then deletes the counts, cells and routing keys without jobs.
+  /// Writes the counts that changed. The table `routes` has a row for each pair of cell and routing
+  /// key, so the changes of a commit are scattered over it. A commit appends to `route_changes`
+  /// instead, whose last row for a pair is the valid one; once there are many changes, save()
+  /// merges them into `routes`, in the order of its keys. It then deletes the counts, cells and
+  /// routing keys without jobs.
   void save();
 
  private:

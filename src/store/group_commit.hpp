@@ -53,9 +53,9 @@ using NeedsCounter =
 struct BatchOptions {
   std::size_t operations_max = 4096;  ///< A batch of this size is committed at once.
   std::size_t bytes_max = 8 << 20;
-  /// The shortest time for which claims, and ends after which a submission is expected, wait for
-  /// another commit before they get their own; the longest is twice as long. Zero: both schedule a
-  /// commit like any other write.
+  /// Claims, and ends after which a submission is expected, wait to share a later commit. If none
+  /// comes, they get their own after one to two times this delay. Zero: both schedule a commit like
+  /// any other write.
   cells::microseconds claim_delay{5000};
   /// How long a commit waits for more operations; called when the first one arrives. Zero, or no
   /// function: the commit takes only the operations that are in the mailbox by then.
@@ -166,8 +166,8 @@ class GroupCommit {
     }
   }
 
-  /// From now on, an end that is alone in its batch waits, if the first request after the commit of
-  /// such an end is a submission that had to wait for that commit.
+  /// Once a submission has had to wait for a commit that held only the end of a job, later lone
+  /// ends wait for a submission.
   template <class Request>
   void note_arrival(const Request&) {
     const bool waited = std::exchange(delayed_others_, false);

@@ -1,5 +1,5 @@
-// The transitions of the job store as plain code over maps. The in-memory store uses them, and a
-// test compares the SQLite store with them. No actor, no clock, no thread.
+// The transitions of the job store as plain code over maps. The in-memory store and the mixed store
+// use them, and a test compares the SQLite store with them. No actor, no clock, no thread.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The job store without a disk, for tests and the simulation. It commits in groups and delays
 // claims like the SQLite store, loses in a crash what was not committed, and fails on demand. Its
 // only clock is that of the actor system, and its answers depend only on the order of its messages.
-// (mixed_store.hpp keeps jobs in memory beside a disk.)
+// mixed_store.hpp keeps jobs in memory with its MemoryDisk, beside a real disk.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@
 
 namespace celld::store {
 
-/// What survives a crash. It outlives actor systems; one system uses it at a time, with at most one
+/// Committed jobs. In tests and the simulation they survive what stands for a crash of celld. A
+/// MemoryDisk outlives actor systems; one system uses it at a time, with at most one
 /// store. Unless stated otherwise, call the public members only while that system is at rest.
 class MemoryDisk {
  public:

@@ -32,7 +32,7 @@ struct StoreEvents {
   std::function<void(std::string)> on_fatal;
   /// Called after each commit, before its answers.
   std::function<void(const CommitReport&)> on_commit;
-  HelpActors help_actors{};  ///< Receives what sends the answers of a small commit.
+  HelpActors help_actors{};  ///< Runs the function that answers a small commit.
 };
 
 /// The state of a store, for the metrics.

@@ -12,9 +12,9 @@ namespace celld::store {
 /// the wrong frame, the frame has changed since. Damage to the last two transactions looks like a
 /// power cut.
 ///
-/// SQLite ignores a log whose header is wrong. SQLite writes a new header over an old log when the
-/// database has all that the log has, so this write may have been interrupted: a commit is lost if,
-/// for some page, the log has a content that the database does not have.
+/// SQLite ignores a log whose header is wrong. SQLite overwrites the header of a log only once all
+/// pages of the log are in the database. So a wrong header loses a commit only if some page in the
+/// log differs from the database.
 ///
 /// Throws SqliteFailure if the log cannot be read.
 bool lost_commits(const std::string& path);

@@ -1003,7 +1003,7 @@ class PipedBatches(CellctlTest):
         self.assertIn("--from-line 11", err)
 
     def test_cellctl_goes_on_with_the_lines_of_a_pipe_that_were_not_accepted(self):
-        for status, reason in ((408, "did not take"), (429, "found no room"), (503, "did not take")):
+        for status, reason in ((408, "did not take"), (429, "no room"), (503, "did not take")):
             with self.subTest(status=status):
                 first = {"id": "0000000000001", "accepted": 2, "replayed": 0, "rejected": 0,
                          "stopped_at_line": 3, "errors": [{"line": 3, "status": status}]}

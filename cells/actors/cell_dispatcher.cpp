@@ -112,12 +112,12 @@ void CellDispatcherActor::limit_leases() {
 }
 
 ListBacklogs CellDispatcherActor::all_backlogs() const {
-  return {std::nullopt, "", "", options_.batches.backlogs_max};
+  return {std::nullopt, "", "", options_.store_sizes.backlogs_max};
 }
 
 /// The request for the next page of backlogs; none if this page was the last one.
 std::optional<ListBacklogs> CellDispatcherActor::backlogs_after(const BacklogsListed& page) const {
-  const auto limit = options_.batches.backlogs_max;
+  const auto limit = options_.store_sizes.backlogs_max;
   if (page.backlogs.size() < limit) return std::nullopt;
   const StoredBacklog& last = page.backlogs.back();
   return ListBacklogs{last.cell, last.customer, last.product, limit};

@@ -66,7 +66,7 @@ class EngineProbe {
 
 /// The most that one operation of the store does. More work takes several operations, so that other
 /// requests to the store come in between.
-struct StoreBatches {
+struct StoreSizes {
   std::size_t backlogs_max = 1000;    ///< Listed.
   std::size_t moved_jobs_max = 1000;  ///< From one cell to another.
   std::size_t due_jobs_max = 256;     ///< Advanced.
@@ -90,7 +90,7 @@ struct EngineOptions {
   DispatchQueue::Limits window;
   /// Of all windows together, roughly: each cell may also hold `window.jobs_min` jobs.
   std::size_t window_bytes_max = 16 << 20;
-  StoreBatches batches;
+  StoreSizes store_sizes;
   DeskSizes desks;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
   milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.

@@ -44,7 +44,7 @@ bool JobDispatcherActor::is_leaving(const JobSpec& spec) const {
 }
 
 bool JobDispatcherActor::may_have_left_some(const JobsMoved& result) const {
-  return result.moved == context_->options.batches.moved_jobs_max;
+  return result.moved == context_->options.store_sizes.moved_jobs_max;
 }
 
 // --- Releasing jobs ------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ caf::result<JobsReleased> JobDispatcherActor::release(const ReleaseJobs& message
 }
 
 void JobDispatcherActor::release_some(const StoredBacklog& backlog) {
-  const auto limit = context_->options.batches.moved_jobs_max;
+  const auto limit = context_->options.store_sizes.moved_jobs_max;
   request(store(), caf::infinite, MoveJobs{backlog, between_cells, limit, false, durability()})
       .then([this, backlog](const JobsMoved& result) { released_some(backlog, result); },
             [this](const caf::error& error) { quit(error); });
@@ -113,7 +113,7 @@ caf::result<TakenOver> JobDispatcherActor::take_over(const StoredBacklog& from) 
 }
 
 void JobDispatcherActor::take_over_some(const StoredBacklog& from) {
-  const auto limit = context_->options.batches.moved_jobs_max;
+  const auto limit = context_->options.store_sizes.moved_jobs_max;
   request(store(), caf::infinite, MoveJobs{from, key_, limit, true, durability()})
       .then([this, from](const JobsMoved& result) { took_over_some(from, result); },
             [this](const caf::error& error) { quit(error); });

@@ -113,7 +113,7 @@ void JobDispatcherActor::advance(const Now& at) {
   if (advancing_ || stopping_) return;
   advancing_ = true;
   next_due_.reset();  // Due times noted before the answer arrives are merged with it.
-  const auto limit = context_->options.batches.due_jobs_max;
+  const auto limit = context_->options.store_sizes.due_jobs_max;
   const JobId place = context_->ids.next(at.wall, limit);
   request(store(), caf::infinite, AdvanceDue{key_, at.wall, place, limit, durability()})
       .then([this](const DueAdvanced& answer) { advanced(answer); },

@@ -1,4 +1,4 @@
-// The answers of one batch: collected while its operations are applied, sent once it is on disk.
+// The answers of one commit: collected while its operations are applied, sent once that is on disk.
 #pragma once
 
 #include <utility>

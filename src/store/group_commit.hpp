@@ -1,12 +1,12 @@
 // Group commit: how a store collects operations into commits. It is the same for every store; the
 // store's backend knows what a commit is.
 //
-// The first operation of a batch makes the actor send itself a CommitBatch, which lands behind
+// The first operation of a group makes the actor send itself a CommitGroup, which lands behind
 // everything that is in its mailbox by then. All of that is committed at once; then the actor sends
 // all the answers. After any failure, every request is answered with an error: only a restart shows
 // what a failed commit left on disk.
 //
-// The end of a job that is alone in its batch may wait for a submission, and share its commit. A
+// The end of a job that is alone in its group may wait for a submission, and share its commit. A
 // client that sends one job after the other sends the next one just when the last one ends: without
 // this, each submission would wait for two syncs, the end's and its own.
 #pragma once
@@ -27,9 +27,9 @@
 
 namespace celld::store {
 
-/// Commits the batch of this number, unless it is committed already.
-struct CommitBatch {
-  std::uint64_t batch = 0;
+/// Commits the group of this number, unless it is committed already.
+struct CommitGroup {
+  std::uint64_t group = 0;
 };
 
 /// Commits the claims that no other commit has included.
@@ -37,21 +37,21 @@ struct CommitClaims {};
 
 }  // namespace celld::store
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitBatch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitGroup)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::store::CommitClaims)
 
 namespace celld::store {
 
 /// The JobStore interface, with the store's messages to itself.
 using CommittingStore =
-    cells::JobStore::extend<caf::reacts_to<CommitBatch>, caf::reacts_to<CommitClaims>>;
+    cells::JobStore::extend<caf::reacts_to<CommitGroup>, caf::reacts_to<CommitClaims>>;
 
 /// Answers one request with what is committed, then ends.
 using NeedsCounter =
     caf::typed_actor<caf::replies_to<cells::CountNeeds>::with<cells::NeedsCounted>>;
 
-struct BatchOptions {
-  std::size_t operations_max = 4096;  ///< A batch of this size is committed at once.
+struct CommitOptions {
+  std::size_t operations_max = 4096;  ///< A group of this size is committed at once.
   std::size_t bytes_max = 8 << 20;
   /// Claims, and ends after which a submission is expected, wait to share a later commit. If none
   /// comes, they get their own after one to two times this delay. Zero: both schedule a commit like
@@ -83,7 +83,7 @@ class GroupCommit {
  public:
   using Pointer = CommittingStore::stateful_pointer<GroupCommit>;
 
-  void start(Pointer self, std::shared_ptr<Backend> backend, BatchOptions options) {
+  void start(Pointer self, std::shared_ptr<Backend> backend, CommitOptions options) {
     self_ = self;
     backend_ = std::move(backend);
     options_ = std::move(options);
@@ -121,15 +121,15 @@ class GroupCommit {
     return self_->delegate(backend_->spawn_counter(self_->system()), request);
   }
 
-  void commit_batch(std::uint64_t batch) {
-    if (armed_ && batch == batch_) commit();
+  void commit_group(std::uint64_t group) {
+    if (armed_ && group == group_) commit();
   }
 
   void commit_claims() {
     claims_armed_ = false;
     delayed_others_ = false;  // This message may be the one that waited.
     if (!has_changes()) return;
-    if (claims_batch_ != batch_) return arm_claims();  // The changes came later.
+    if (claims_group_ != group_) return arm_claims();  // The changes came later.
     if (lone_end_) ends_wait_ = false;                 // No submission followed.
     commit();
   }
@@ -174,7 +174,7 @@ class GroupCommit {
     if (waited && std::is_same_v<Request, cells::InsertJob>) ends_wait_ = true;
   }
 
-  /// Commits a full batch, schedules a commit for other changes, and answers at once if there are
+  /// Commits a full group, schedules a commit for other changes, and answers at once if there are
   /// none.
   void finish_operation(std::size_t bytes, bool ends_job) {
     ++operations_;
@@ -201,21 +201,21 @@ class GroupCommit {
     if (std::exchange(armed_, true)) return;
     const auto delay = options_.commit_delay ? options_.commit_delay() : cells::microseconds{0};
     if (delay > cells::microseconds{0}) {
-      self_->delayed_send(self_, delay, CommitBatch{batch_});
+      self_->delayed_send(self_, delay, CommitGroup{group_});
     } else {
-      self_->send(self_, CommitBatch{batch_});
+      self_->send(self_, CommitGroup{group_});
     }
   }
 
   void arm_claims() {
     if (std::exchange(claims_armed_, true)) return;
-    claims_batch_ = batch_;
+    claims_group_ = group_;
     backend_->remind(options_.claim_delay);
   }
 
   void commit() {
     armed_ = false;
-    ++batch_;
+    ++group_;
     const auto operations = std::exchange(operations_, 0);
     bytes_ = 0;
     const bool was_lone_end = std::exchange(lone_end_, false);
@@ -235,15 +235,15 @@ class GroupCommit {
 
   Pointer self_ = nullptr;
   std::shared_ptr<Backend> backend_;
-  BatchOptions options_;
+  CommitOptions options_;
   Answers answers_;
   std::optional<caf::error> failure_;
-  std::uint64_t batch_ = 1;
+  std::uint64_t group_ = 1;
   std::size_t operations_ = 0;
   std::size_t bytes_ = 0;
-  bool armed_ = false;              ///< A CommitBatch of this batch is on its way.
+  bool armed_ = false;              ///< A CommitGroup of this group is on its way.
   bool claims_armed_ = false;       ///< A CommitClaims is on its way.
-  std::uint64_t claims_batch_ = 0;  ///< The batch in which it was sent.
+  std::uint64_t claims_group_ = 0;  ///< The group in which it was sent.
   bool lone_end_ = false;   ///< All that has changed since the last commit is that a job ended.
   bool ends_wait_ = false;  ///< An end alone waits for a submission.
   bool delayed_others_ = false;  ///< Requests had to wait for the commit of an end alone.
@@ -253,7 +253,7 @@ class GroupCommit {
 template <class Backend>
 CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Pointer self,
                                             std::shared_ptr<Backend> backend,
-                                            const BatchOptions& options) {
+                                            const CommitOptions& options) {
   using namespace cells;  // NOLINT: the rest is about the port's messages.
   auto& store = self->state;
   store.start(self, std::move(backend), options);
@@ -312,7 +312,7 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
         return store.template perform<CellOverrideSet>(request);
       },
       [&store](const FlushStore& request) { return store.template perform<StoreFlushed>(request); },
-      [&store](CommitBatch due) { store.commit_batch(due.batch); },
+      [&store](CommitGroup due) { store.commit_group(due.group); },
       [&store](CommitClaims) { store.commit_claims(); },
   };
 }

@@ -192,10 +192,10 @@ JobReader::behavior_type memory_reader(JobReader::pointer,
 
 JobStore spawn_memory_store(caf::actor_system& system, std::shared_ptr<MemoryDisk> disk,
                             MemoryStoreOptions options) {
-  const BatchOptions batches = options.batches;
+  const CommitOptions commits = options.commits;
   return system.spawn(group_commit<MemoryBackend>,
                       std::make_shared<MemoryBackend>(std::move(disk), std::move(options)),
-                      batches);
+                      commits);
 }
 
 JobReader spawn_memory_reader(caf::actor_system& system, std::shared_ptr<const MemoryDisk> disk) {

@@ -64,7 +64,7 @@ class MemoryDisk {
 };
 
 struct MemoryStoreOptions {
-  BatchOptions batches{.claim_delay = cells::microseconds{0}};
+  CommitOptions commits{.claim_delay = cells::microseconds{0}};
   /// Called at each commit. True: the commit fails, and so do all pending and later requests.
   std::function<bool()> fail_commit;
   /// Called once, after a commit failed.

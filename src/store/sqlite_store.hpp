@@ -28,7 +28,7 @@ struct SqliteOptions {
   std::string data_directory;     ///< Created if needed; locked while open.
   std::string path = "celld.db";  ///< Of the database; relative to the data directory.
   bool compact = false;           ///< Rewrite the database without its unused pages.
-  BatchOptions batches;
+  CommitOptions commits;
   std::int64_t wal_pages_max = 4000;  ///< A longer write-ahead log triggers a checkpoint.
   PageSizes pages;
   ReadLimits reads;

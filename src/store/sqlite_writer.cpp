@@ -90,8 +90,8 @@ class SqliteBackend {
 cells::JobStore SqliteStore::spawn_writer(caf::actor_system& system) {
   auto backend = std::make_shared<SqliteBackend>(std::exchange(opened_, nullptr));
   const auto writer = group_commit<SqliteBackend>;
-  if (!options_.own_threads) return system.spawn(writer, std::move(backend), options_.batches);
-  return system.spawn<caf::detached>(writer, std::move(backend), options_.batches);
+  if (!options_.own_threads) return system.spawn(writer, std::move(backend), options_.commits);
+  return system.spawn<caf::detached>(writer, std::move(backend), options_.commits);
 }
 
 }  // namespace celld::store

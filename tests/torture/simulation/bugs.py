@@ -1301,8 +1301,8 @@ BUGS = (
         "first-batch", ("unfinished-job",),
         "a cell releases and takes over only the first batch of a backlog",
         "cells/actors/job_dispatcher_moves.cpp",
-        (("  return result.moved == context_->options.batches.moved_jobs_max;\n",
-          "  return !BUG && result.moved == context_->options.batches.moved_jobs_max;\n"),),
+        (("  return result.moved == context_->options.store_sizes.moved_jobs_max;\n",
+          "  return !BUG && result.moved == context_->options.store_sizes.moved_jobs_max;\n"),),
     ),
     Bug(
         "full-template", ("unfinished-job",),

@@ -22,8 +22,8 @@ constexpr milliseconds idle_close{2000};
 celld::store::MemoryStoreOptions store_options(const std::shared_ptr<World>& world,
                                                const Plan& plan) {
   celld::store::MemoryStoreOptions options;
-  options.batches = plan.batches.commits;
-  options.batches.commit_delay = [world, most = plan.commit_delay_us] {
+  options.commits = plan.sizes.commits;
+  options.commits.commit_delay = [world, most = plan.commit_delay_us] {
     return microseconds{most == 0 ? 0 : world->dice.below(most)};
   };
   options.fail_commit = [world] { return std::exchange(world->commit_fails, false); };
@@ -83,8 +83,8 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   options.seed = incarnation;
   options.window = plan.window;
   options.window_bytes_max = plan.window_bytes_max;
-  options.batches = plan.batches.store;
-  options.desks = plan.batches.desks;
+  options.store_sizes = plan.sizes.store;
+  options.desks = plan.sizes.desks;
   options.instances_max = plan.instances_max;
   options.running_max = configuration.running_max;
   options.go_ahead = plan.go_ahead;
@@ -94,13 +94,12 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   watcher_ = watcher.address();
   options.observer = watcher;
   const auto retention = spawn_retention(
-      system_,
-      {options.store, options.wall_clock, configuration.keep, plan.batches.pruned_jobs_max});
+      system_, {options.store, options.wall_clock, configuration.keep, plan.sizes.pruned_jobs_max});
   retention_ = retention.address();
   const auto dispatcher = spawn_cell_dispatcher(system_, std::move(options));
   dispatcher_ = dispatcher.address();
   dispatcher->attach_functor([alive = dispatcher_alive_] { *alive = false; });
-  client_ = spawn_client(system_, world, dispatcher, retention, plan.batches.listed_cells_max,
+  client_ = spawn_client(system_, world, dispatcher, retention, plan.sizes.listed_cells_max,
                          client_state_);
   if (workers) workers_ = spawn_workers(system_, world, dispatcher, workers, client_state_);
   if (!producers && plan.schedules.empty()) return;
@@ -109,9 +108,9 @@ Daemon::Daemon(const std::shared_ptr<World>& world, const Plan& plan,
   const BatchEngine engine{dispatcher,
                            reader,
                            store,
-                           plan.batches.batches,
-                           plan.batches.firings_max,
-                           plan.batches.schedules_loaded_max};
+                           plan.sizes.batches,
+                           plan.sizes.firings_max,
+                           plan.sizes.schedules_loaded_max};
   if (producers) producers_ = spawn_producers(system_, world, engine, producers, client_state_);
   if (!plan.schedules.empty()) {
     schedules_ = spawn_schedules(system_, world, engine, plan.schedules);

@@ -221,8 +221,8 @@ std::optional<std::uint64_t> capacity_for(const Plan& plan, const std::vector<Ce
 }
 
 /// Half of the runs have small batches, each size in half of those.
-BatchSizes draw_batches(Dice& dice) {
-  BatchSizes sizes;
+OperationSizes draw_sizes(Dice& dice) {
+  OperationSizes sizes;
   if (dice.one_in(2)) return sizes;
   const auto make_small = [&](std::size_t& size) {
     if (dice.one_in(2)) size = 1 + dice.below(5);
@@ -259,7 +259,7 @@ void make_crowd(Plan& plan, Dice& dice) {
 }
 
 /// One run in four has desks that do little at a time, each size in half of those.
-void make_desks_small(BatchSizes& sizes, Dice& dice) {
+void make_desks_small(OperationSizes& sizes, Dice& dice) {
   if (!dice.one_in(4)) return;
   const auto make_small = [&](std::size_t& size) {
     if (dice.one_in(2)) size = 1 + dice.below(3);
@@ -303,7 +303,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   plan.settle = milliseconds{dice.one_in(2) ? 0 : dice.below(1500)};
   plan.keep = draw_keep(dice);
   if (dice.one_in(crowd_rarity)) make_crowd(plan, dice);
-  plan.batches = draw_batches(dice);
+  plan.sizes = draw_sizes(dice);
   if (dice.one_in(4)) plan.instances_max = static_cast<std::uint32_t>(1 + dice.below(3));
   draw_compensation(plan, compensation);
   plan.without.insert(caps.without.begin(), caps.without.end());
@@ -315,7 +315,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   draw_schedules(plan, schedules);
   draw_sharing(plan, sharing);
   draw_quotas(plan, quotas, caps.without.contains(Fault::quotas));
-  make_desks_small(plan.batches, desks);
+  make_desks_small(plan.sizes, desks);
 
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();

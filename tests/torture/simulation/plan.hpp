@@ -38,9 +38,9 @@ struct Configuration {
 
 /// How much one operation does. The defaults are more than a run ever needs; in some runs they are
 /// so small that most work takes several operations.
-struct BatchSizes {
-  StoreBatches store;
-  celld::store::BatchOptions commits{.claim_delay = microseconds{0}};
+struct OperationSizes {
+  StoreSizes store;
+  celld::store::CommitOptions commits{.claim_delay = microseconds{0}};
   std::size_t pruned_jobs_max = RetentionOptions{}.step_jobs;
   std::size_t listed_cells_max = 1000;
   DeskSizes desks;
@@ -85,7 +85,7 @@ struct Plan {
   milliseconds go_ahead{};
   milliseconds settle{0};
   milliseconds keep{};  ///< Retention of ended jobs; reloads change it.
-  BatchSizes batches;
+  OperationSizes sizes;
   std::uint32_t instances_max = EngineOptions{}.instances_max;  ///< Per template.
   /// Set in a run that judges turns: how long the calls of each customer take.
   std::map<std::string, milliseconds> call_times;

@@ -37,8 +37,8 @@ constexpr std::size_t steps_max = 250;
 struct Limits {
   ReadLimits reads;
   celld::store::PageSizes pages;
-  std::size_t batch_operations_max = 4096;
-  std::size_t batch_bytes_max = 8 << 20;
+  std::size_t commit_operations_max = 4096;
+  std::size_t commit_bytes_max = 8 << 20;
   milliseconds claim_delay{5};
   std::int64_t wal_pages_max = 4000;
 };
@@ -55,8 +55,8 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.pages.merged_keys = 3 + dice.below(20);
   if (dice.one_in(2)) limits.pages.route_changes = 3;
   if (dice.one_in(2)) limits.pages.batches = 3;
-  if (dice.one_in(2)) limits.batch_operations_max = 1 + dice.below(6);
-  if (dice.one_in(3)) limits.batch_bytes_max = 2000;
+  if (dice.one_in(2)) limits.commit_operations_max = 1 + dice.below(6);
+  if (dice.one_in(3)) limits.commit_bytes_max = 2000;
   limits.claim_delay = milliseconds{1 + dice.below(5)};
   if (dice.one_in(2)) limits.wal_pages_max = 20;
   return limits;
@@ -179,9 +179,9 @@ class Run {
   void open_sqlite() {
     SqliteOptions options;
     options.data_directory = data_directory();
-    options.batches.operations_max = limits_.batch_operations_max;
-    options.batches.bytes_max = limits_.batch_bytes_max;
-    options.batches.claim_delay = limits_.claim_delay;
+    options.commits.operations_max = limits_.commit_operations_max;
+    options.commits.bytes_max = limits_.commit_bytes_max;
+    options.commits.claim_delay = limits_.claim_delay;
     options.wal_pages_max = limits_.wal_pages_max;
     options.pages = limits_.pages;
     options.reads = limits_.reads;
@@ -206,11 +206,11 @@ class Run {
     disk_ = std::make_shared<MemoryDisk>(before_, limits_.reads);
     MemoryStoreOptions options;
     if (dice_.one_in(2)) {
-      options.batches.commit_delay = [this] { return microseconds{dice_.below(3000)}; };
+      options.commits.commit_delay = [this] { return microseconds{dice_.below(3000)}; };
     }
-    options.batches.claim_delay = dice_.one_in(3) ? milliseconds{0} : limits_.claim_delay;
-    options.batches.operations_max = limits_.batch_operations_max;
-    options.batches.bytes_max = limits_.batch_bytes_max;
+    options.commits.claim_delay = dice_.one_in(3) ? milliseconds{0} : limits_.claim_delay;
+    options.commits.operations_max = limits_.commit_operations_max;
+    options.commits.bytes_max = limits_.commit_bytes_max;
     options.on_fatal = [record = memory_.record](const std::string&) { ++record->fatal_reports; };
     memory_.record->may_fail = dice_.one_in(6);
     if (memory_.record->may_fail) {

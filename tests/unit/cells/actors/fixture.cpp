@@ -108,7 +108,7 @@ void Fixture::start() {
   scheduler().clock().current_time += std::chrono::hours{1};
   celld::store::MemoryStoreOptions store_options;
   store_options.fail_commit = [this] { return store_fails; };
-  store_options.batches.commit_delay = [this] { return microseconds{commit_delay}; };
+  store_options.commits.commit_delay = [this] { return microseconds{commit_delay}; };
   const auto store = celld::store::spawn_memory_store(daemon_->system, disk, store_options);
   daemon_->store = caf::actor_cast<caf::actor>(store);
   const auto watcher = daemon_->system.spawn(observer, this);
@@ -117,7 +117,7 @@ void Fixture::start() {
   options.store = store;
   options.observer = watcher;
   options.wall_clock = [this] { return wall; };
-  options.batches = batches_;
+  options.store_sizes = store_sizes_;
   options.instances_max = instances_max_;
   options.window = window_;
   options.running_max = running_max_;

@@ -105,7 +105,7 @@ class Fixture {
   // In force from the next start on.
   void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
   void configure(std::vector<CellRule> rules) { rules_ = std::move(rules); }
-  void limit_batches(const StoreBatches& batches) { batches_ = batches; }
+  void limit_store_sizes(const StoreSizes& sizes) { store_sizes_ = sizes; }
   void limit_instances(std::uint32_t instances_max) { instances_max_ = instances_max; }
   void limit_window(const DispatchQueue::Limits& window) { window_ = window; }
   /// In force from the next start or reload on.
@@ -218,7 +218,7 @@ class Fixture {
   std::uint32_t pool_size_;
   bool per_customer_;
   std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
-  StoreBatches batches_;
+  StoreSizes store_sizes_;
   std::uint32_t instances_max_ = EngineOptions{}.instances_max;
   DispatchQueue::Limits window_;
   std::optional<std::uint64_t> running_max_;

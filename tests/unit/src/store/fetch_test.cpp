@@ -66,7 +66,7 @@ TEST_CASE("with a priority step, a customer's jobs are ordered by age and priori
 
 TEST_CASE("a claimed job is not fetched, even before its claim is on disk") {
   celld::store::SqliteOptions options;
-  options.batches.claim_delay = milliseconds{60'000};
+  options.commits.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   const auto first = sketch_job({.id = 1, .entity = "a"});

@@ -23,7 +23,7 @@ class Store {
     config_.set("scheduler.policy", caf::atom("testing"));
     system_ = std::make_unique<caf::actor_system>(config_);
     MemoryStoreOptions options;
-    options.batches.claim_delay = claim_delay;
+    options.commits.claim_delay = claim_delay;
     store_ = spawn_memory_store(*system_, disk, options);
   }
   ~Store() {

@@ -54,7 +54,7 @@ TEST_CASE("a commit includes what arrived before it, and a crash loses the rest"
   {
     Simulated simulated;
     MemoryStoreOptions options;
-    options.batches.commit_delay = [] { return microseconds{500}; };
+    options.commits.commit_delay = [] { return microseconds{500}; };
     simulated.store = spawn_memory_store(*simulated.system, disk, options);
     const auto notes = std::make_shared<Asker>();
     auto client = simulated.system->spawn(asker, notes, simulated.store);
@@ -141,7 +141,7 @@ TEST_CASE("a claim is committed before an answer shows it") {
   const auto disk = std::make_shared<MemoryDisk>();
   Simulated simulated;
   MemoryStoreOptions options;
-  options.batches.claim_delay = microseconds{5000};
+  options.commits.claim_delay = microseconds{5000};
   simulated.store = spawn_memory_store(*simulated.system, disk, options);
   const Idempotency idempotency{"key", "digest"};
   caf::anon_send(simulated.store, InsertJob{sketch_job({.id = 1}), idempotency});

@@ -88,7 +88,7 @@ TEST_CASE("an answer comes after its commit") {
 
 TEST_CASE("a full batch is committed before the mailbox is empty") {
   SqliteOptions options;
-  options.batches.operations_max = 10;
+  options.commits.operations_max = 10;
   SqliteUnderTest under_test{options};
   CHECK(insert_at_once(under_test, 1, 1001) == 1000);
   CHECK(under_test.stats()->commits >= 100);
@@ -96,7 +96,7 @@ TEST_CASE("a full batch is committed before the mailbox is empty") {
 
 TEST_CASE("a claim whose end is recorded in the same commit costs no commit of its own") {
   SqliteOptions options;
-  options.batches.claim_delay = milliseconds{60'000};
+  options.commits.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   client.ask(InsertJob{job_of(1)});
@@ -108,7 +108,7 @@ TEST_CASE("a claim whose end is recorded in the same commit costs no commit of i
 
 TEST_CASE("a claim that no other commit includes gets its own after the delay") {
   SqliteOptions options;
-  options.batches.claim_delay = milliseconds{1};
+  options.commits.claim_delay = milliseconds{1};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   for (JobId id = 1; id <= 3; ++id) {
@@ -122,7 +122,7 @@ TEST_CASE("a claim that no other commit includes gets its own after the delay") 
 
 TEST_CASE("a claim is on disk before a flush is answered or an answer shows the claim") {
   SqliteOptions options;
-  options.batches.claim_delay = milliseconds{60'000};
+  options.commits.claim_delay = milliseconds{60'000};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   const Idempotency idempotency{"key", "digest"};
@@ -292,7 +292,7 @@ TEST_CASE("the reason of a failure is reported before any request is answered wi
 TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it short") {
   SqliteOptions options;
   options.wal_pages_max = 50;
-  options.batches.operations_max = 100;
+  options.commits.operations_max = 100;
   SqliteUnderTest under_test{options};
   CHECK(insert_at_once(under_test, 1, 5001) == 5000);
   CHECK(under_test.stats()->checkpoints > 3);

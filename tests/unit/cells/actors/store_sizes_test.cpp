@@ -11,9 +11,9 @@ const CellKey catch_all{"*", "*"};
 const CellKey acme{"acme", "*"};
 
 /// An engine whose store operations take three of everything.
-struct Batched {
-  Batched() {
-    fixture.limit_batches({3, 3, 3});
+struct SmallSteps {
+  SmallSteps() {
+    fixture.limit_store_sizes({3, 3, 3});
     fixture.crash_and_restart();
   }
 
@@ -50,69 +50,69 @@ struct Batched {
 // Nine, ten and eleven: the last operation moves three, one or two jobs.
 TEST_CASE("a reload moves all waiting jobs of a backlog, and counts each once") {
   const int jobs = GENERATE(9, 10, 11);
-  Batched batched;
-  const auto ids = batched.submit(jobs);
-  batched.fixture.reconfigure({Batched::rule("acme"), Batched::rule("*")});
-  CHECK(batched.unfinished(acme) == static_cast<std::uint64_t>(jobs) - 1);
-  CHECK(batched.unfinished(catch_all) == 1);  // The running one.
-  for (std::size_t i = 1; i < ids.size(); ++i) CHECK(batched.fixture.stored(ids[i])->cell == acme);
+  SmallSteps engine;
+  const auto ids = engine.submit(jobs);
+  engine.fixture.reconfigure({SmallSteps::rule("acme"), SmallSteps::rule("*")});
+  CHECK(engine.unfinished(acme) == static_cast<std::uint64_t>(jobs) - 1);
+  CHECK(engine.unfinished(catch_all) == 1);  // The running one.
+  for (std::size_t i = 1; i < ids.size(); ++i) CHECK(engine.fixture.stored(ids[i])->cell == acme);
 }
 
 TEST_CASE("jobs that are released and taken over at once stop moving") {
   const bool released_first = GENERATE(true, false);
-  Batched batched;
-  const auto ids = batched.submit(3, "acme", milliseconds{60'000});
+  SmallSteps engine;
+  const auto ids = engine.submit(3, "acme", milliseconds{60'000});
   const auto dispatcher =
-      caf::actor_cast<JobDispatcher>(batched.fixture.recorder->dispatchers.back());
+      caf::actor_cast<JobDispatcher>(engine.fixture.recorder->dispatchers.back());
   const auto release = [&] { caf::anon_send(dispatcher, ReleaseJobs{"acme", "dns"}); };
   if (released_first) release();
   caf::anon_send(dispatcher, TakeOver{{between_cells, "acme", "dns"}});
   if (!released_first) release();
   int events = 0;
-  while (batched.fixture.scheduler().try_run_once()) REQUIRE(++events < 1000);
+  while (engine.fixture.scheduler().try_run_once()) REQUIRE(++events < 1000);
   for (const auto id : ids) {
-    CHECK(batched.fixture.stored(id)->cell == (released_first ? catch_all : between_cells));
+    CHECK(engine.fixture.stored(id)->cell == (released_first ? catch_all : between_cells));
   }
 }
 
 TEST_CASE("a start moves all jobs to the cell that the routing names") {
   const int jobs = GENERATE(9, 10, 11);
-  Batched batched;
-  const auto ids = batched.submit(jobs);
-  batched.fixture.configure({Batched::rule("acme"), Batched::rule("*")});
-  batched.fixture.crash_and_restart();
-  CHECK(batched.unfinished(acme) == static_cast<std::uint64_t>(jobs));
-  CHECK(batched.unfinished(catch_all) == 0);
-  for (const auto id : ids) CHECK(batched.fixture.stored(id)->cell == acme);
+  SmallSteps engine;
+  const auto ids = engine.submit(jobs);
+  engine.fixture.configure({SmallSteps::rule("acme"), SmallSteps::rule("*")});
+  engine.fixture.crash_and_restart();
+  CHECK(engine.unfinished(acme) == static_cast<std::uint64_t>(jobs));
+  CHECK(engine.unfinished(catch_all) == 0);
+  for (const auto id : ids) CHECK(engine.fixture.stored(id)->cell == acme);
 }
 
 TEST_CASE("a start and a reload look at every backlog") {
-  Batched batched;
+  SmallSteps engine;
   constexpr int customers = 10;
   std::vector<CellRule> rules;
-  for (int i = 0; i < customers; ++i) rules.push_back(Batched::rule("c" + std::to_string(i)));
+  for (int i = 0; i < customers; ++i) rules.push_back(SmallSteps::rule("c" + std::to_string(i)));
   const auto unfinished = [&](int customer) {
-    return batched.unfinished({"c" + std::to_string(customer), "*"});
+    return engine.unfinished({"c" + std::to_string(customer), "*"});
   };
-  batched.submit(1, "busy");  // Keeps the only worker of the first cell busy.
-  for (int i = 0; i < customers; ++i) batched.submit(2, "c" + std::to_string(i));
-  rules.push_back(Batched::rule("*"));
-  batched.fixture.reconfigure(rules);
+  engine.submit(1, "busy");  // Keeps the only worker of the first cell busy.
+  for (int i = 0; i < customers; ++i) engine.submit(2, "c" + std::to_string(i));
+  rules.push_back(SmallSteps::rule("*"));
+  engine.fixture.reconfigure(rules);
   for (int i = 0; i < customers; ++i) CHECK(unfinished(i) == 2);
-  CHECK(batched.unfinished(catch_all) == 1);
-  batched.fixture.crash_and_restart();
-  CHECK(batched.unfinished(catch_all) == 2 * customers + 1);
+  CHECK(engine.unfinished(catch_all) == 1);
+  engine.fixture.crash_and_restart();
+  CHECK(engine.unfinished(catch_all) == 2 * customers + 1);
 }
 
 TEST_CASE("all jobs that fall due at once become queued") {
   const int jobs = GENERATE(9, 10, 11);
-  Batched batched;
-  const auto ids = batched.submit(jobs, "acme", milliseconds{100});
-  CHECK(batched.fixture.cell().queue.counts[JobState::scheduled] ==
+  SmallSteps engine;
+  const auto ids = engine.submit(jobs, "acme", milliseconds{100});
+  CHECK(engine.fixture.cell().queue.counts[JobState::scheduled] ==
         static_cast<std::uint64_t>(jobs));
-  batched.fixture.pass(milliseconds{100});
-  for (int i = 0; i < jobs; i += 3) batched.fixture.pass(milliseconds{1});
-  for (const auto id : ids) CHECK(batched.fixture.state(id) != JobState::scheduled);
-  CHECK(batched.fixture.cell().queue.counts[JobState::scheduled] == 0);
-  CHECK(batched.unfinished(catch_all) == static_cast<std::uint64_t>(jobs));
+  engine.fixture.pass(milliseconds{100});
+  for (int i = 0; i < jobs; i += 3) engine.fixture.pass(milliseconds{1});
+  for (const auto id : ids) CHECK(engine.fixture.state(id) != JobState::scheduled);
+  CHECK(engine.fixture.cell().queue.counts[JobState::scheduled] == 0);
+  CHECK(engine.unfinished(catch_all) == static_cast<std::uint64_t>(jobs));
 }

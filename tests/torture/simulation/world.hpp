@@ -72,6 +72,7 @@ struct ProtectionInForce {
 /// Jobs that could be leased but are not.
 struct Leasable {
   SteadyTime since{};
+  std::map<JobId, SteadyTime> jobs{};  ///< Since when each of them could be leased.
   /// When a request that did not wait was sent away, since there have been slots for all.
   std::optional<SteadyTime> sent_away_at{};
 };
@@ -211,7 +212,8 @@ struct ResizeAsked {
 /// its effect for a while.
 struct CancelsAsked {
   std::uint32_t unanswered = 0;
-  SteadyTime until{};  ///< After the last error.
+  SteadyTime answered_at{};  ///< The last answer or error.
+  SteadyTime until{};        ///< After the last error.
 };
 struct ReopeningAsked {
   std::uint64_t number = 0;
@@ -516,6 +518,7 @@ class World : public EngineProbe {
   void accepted(const PendingRequest& request, const Job& job, bool replayed);
   void accepted_under(const Idempotency& idempotency, const Job& job);
   bool is_cancel_asked(JobId id) const;
+  bool was_being_cancelled(JobId id, SteadyTime since) const;
   bool is_to_be_cancelled(JobId id) const;
   void reopening_over(JobId id, std::uint64_t number, bool is_done);
   bool may_be_reopened(JobId id);
@@ -563,6 +566,7 @@ class World : public EngineProbe {
   void check_idle_lanes();
   bool have_slots_for_all() const;
   void sent_away(const RequestLeases& asked, SteadyTime at);
+  bool cancellations_may_leave_none(const Leasable& leasable, SteadyTime asked_at) const;
   bool is_pulled(const Job& job) const;
   void check_outside_times();
   bool must_be_live(const LeaseUse& use) const;

@@ -180,6 +180,20 @@ void World::check_granted(const LeasesWanted& wanted, const LeasesGranted& answe
   if (!asked.wait) sent_away(asked, wanted.at);
 }
 
+/// A job whose cancellation is being written is not leased. Its cell must then lease another one,
+/// if it has had that one for long.
+bool World::cancellations_may_leave_none(const Leasable& leasable, SteadyTime asked_at) const {
+  bool is_one_cancelled = false;
+  for (const auto& [id, since] : leasable.jobs) {
+    if (was_being_cancelled(id, asked_at)) {
+      is_one_cancelled = true;
+    } else if (since + idle_max < asked_at) {
+      return false;
+    }
+  }
+  return is_one_cancelled;
+}
+
 /// A cell that has to borrow for the lease has the slot when the next request comes, and keeps it
 /// for a while.
 void World::sent_away(const RequestLeases& asked, SteadyTime at) {
@@ -187,6 +201,7 @@ void World::sent_away(const RequestLeases& asked, SteadyTime at) {
     const auto& [cell, service, customer] = which;
     if (service != asked.service || (asked.customer && *asked.customer != customer)) continue;
     if (leasable.since + idle_max >= at || !may_have_permit(service)) continue;
+    if (cancellations_may_leave_none(leasable, at)) continue;
     if (shares) {
       const auto before = leasable.sent_away_at;
       const bool keeps = before && at <= *before + slots_linger;
@@ -455,16 +470,20 @@ bool World::have_slots_for_all() const {
 /// A request that waits gets a job as soon as there is one that it may have.
 void World::check_idle_lanes() {
   if (pulled_.empty() || dying_ || is_shutting_down() || reload_) return leasable_.clear();
-  std::set<std::tuple<CellKey, std::string, std::string>> leasable;
+  std::map<std::tuple<CellKey, std::string, std::string>, std::set<JobId>> leasable;
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
     if (!is_pulled(job) || !is_runnable(job) || !may_start_one(job.cell)) continue;
     if (is_at_running_quota(job)) continue;
     if (!may_have_permit(job.spec->services[job.step])) continue;
-    leasable.emplace(job.cell, job.spec->services[job.step], job.spec->customer);
+    leasable[{job.cell, job.spec->services[job.step], job.spec->customer}].insert(id);
   }
   std::erase_if(leasable_, [&](const auto& item) { return !leasable.contains(item.first); });
-  for (const auto& which : leasable) leasable_.try_emplace(which, Leasable{now_steady});
+  for (const auto& each : leasable) {
+    auto& jobs = leasable_.try_emplace(each.first, Leasable{now_steady}).first->second.jobs;
+    std::erase_if(jobs, [&](const auto& job) { return !each.second.contains(job.first); });
+    for (const JobId id : each.second) jobs.try_emplace(id, now_steady);
+  }
   if (shares && !have_slots_for_all()) {
     for (auto& [which, each] : leasable_) each.sent_away_at.reset();
   }

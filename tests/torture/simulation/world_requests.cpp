@@ -288,6 +288,7 @@ void World::request_failed(std::uint64_t number) {
   if (request.job && !request.spec) {
     auto& asked = cancels_asked_[request.job->id];
     asked.unanswered -= 1;
+    asked.answered_at = now_steady;
     // A store that has failed never writes it, and the daemon knows of it until it ends.
     asked.until = dying_ ? SteadyTime::max() : now_steady + written_within;
   } else if (request.job) {
@@ -441,7 +442,9 @@ std::uint64_t World::cancel_asked(const JobPtr& job) {
 
 void World::cancel_answered(std::uint64_t number, const CancelAnswered& answer) {
   const PendingRequest request = finish_request(number);
-  cancels_asked_[request.job->id].unanswered -= 1;
+  auto& asked = cancels_asked_[request.job->id];
+  asked.unanswered -= 1;
+  asked.answered_at = now_steady;
   if (answer.accepted) {
     cancel_accepted(request, *answer.job);
   } else if ((request.possible & job_unsuited) == 0) {
@@ -454,6 +457,13 @@ bool World::is_cancel_asked(JobId id) const {
   const auto asked = cancels_asked_.find(id);
   return asked != cancels_asked_.end() &&
          (asked->second.unanswered > 0 || now_steady <= asked->second.until);
+}
+
+/// Whether a cancellation of the job was under way at some moment since then.
+bool World::was_being_cancelled(JobId id, SteadyTime since) const {
+  const auto asked = cancels_asked_.find(id);
+  return asked != cancels_asked_.end() &&
+         (asked->second.unanswered > 0 || asked->second.answered_at >= since);
 }
 
 /// Whether the job is, or has meanwhile been, in a state in which it cannot be cancelled.

@@ -462,11 +462,14 @@ class World : public EngineProbe {
     SteadyTime since{};                 ///< Of its policy.
     std::deque<SteadyTime> failures{};  ///< In a row.
     std::optional<SteadyTime> opened_at{};
-    SteadyTime
-        unclear_until{};  ///< Until then the engine may have it open, or count more failures.
+    /// Between these the engine may have it open, or count more failures.
+    SteadyTime unclear_since{};
+    SteadyTime unclear_until{};
     bool missed = false;  ///< Calls may have ended unseen.
   };
   WatchedCircuit* watched_circuit(const std::string& service);
+  void become_unclear(WatchedCircuit& circuit, const CircuitPolicy& policy);
+  void note_alive(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy);
   static bool began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at);
   void note_circuit(const Job& before, AbortCause cause);
   void check_circuit(const Job& job);

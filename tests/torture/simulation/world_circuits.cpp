@@ -56,7 +56,7 @@ World::WatchedCircuit* World::watched_circuit(const std::string& service) {
     circuit.since = since;
   } else if (circuit.missed || circuit.since != since) {
     circuit = {since};
-    circuit.unclear_until = now_steady + protection.circuit->window + protection.circuit->open;
+    become_unclear(circuit, *protection.circuit);
   }
   return &circuit;
 }
@@ -83,6 +83,32 @@ bool World::began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at
   return circuit.opened_at && handed_out_at > *circuit.opened_at + in_transit;
 }
 
+/// The engine may have the circuit open, or count a failure that the world does not. That lasts
+/// until a call that begins later succeeds, or until such failures are out of the window.
+void World::become_unclear(WatchedCircuit& circuit, const CircuitPolicy& policy) {
+  circuit.failures.clear();
+  circuit.opened_at.reset();
+  circuit.unclear_since = now_steady;
+  circuit.unclear_until = now_steady + policy.window + policy.open;
+}
+
+/// The answer to a call that began before the circuit opened, or may have opened, does not close
+/// it. Of an answer that arrives shortly after the circuit opened, the engine may have heard first;
+/// a call that began then may be a probe.
+void World::note_alive(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy) {
+  if (circuit.opened_at && !began_behind(circuit, began)) {
+    const bool is_certain =
+        began <= *circuit.opened_at && now_steady > *circuit.opened_at + in_transit;
+    if (!is_certain) become_unclear(circuit, policy);
+    return;
+  }
+  const bool is_unclear = now_steady < circuit.unclear_until;
+  if (is_unclear && began <= circuit.unclear_since + in_transit) return;
+  circuit.failures.clear();
+  circuit.opened_at.reset();
+  circuit.unclear_until = now_steady;
+}
+
 void World::note_circuit(const Job& before, AbortCause cause) {
   const auto given = handed_out_.find(before.lease);
   auto* circuit = watched_circuit(before.spec->services[before.step]);
@@ -99,8 +125,7 @@ void World::note_circuit(const Job& before, AbortCause cause) {
     if (is_probe) circuit->opened_at = now_steady;  // Others began before it opened.
   } else if (sign == Sign::failing) {
     if (now_steady < circuit->unclear_until + in_transit || given->second.at < circuit->since) {
-      circuit->unclear_until = now_steady + policy.window + policy.open;
-      return;
+      return become_unclear(*circuit, policy);
     }
     circuit->failures.push_back(now_steady);
     while (circuit->failures.size() > policy.failures) circuit->failures.pop_front();
@@ -108,15 +133,10 @@ void World::note_circuit(const Job& before, AbortCause cause) {
     if (all && now_steady - circuit->failures.front() <= policy.window) {
       circuit->opened_at = now_steady;
     }
+  } else if (sign == Sign::alive) {
+    note_alive(*circuit, given->second.at, policy);
   } else {
-    circuit->failures.clear();
-    circuit->opened_at.reset();
-    // An unclear end may count as a failure, or leave those before it, until they are out of the
-    // window. An answer to a call that began before the circuit opened does not close it.
-    const bool is_unclear = now_steady < circuit->unclear_until;
-    circuit->unclear_until = now_steady + (sign == Sign::unclear ? policy.window + policy.open
-                                           : is_unclear          ? policy.open
-                                                                 : milliseconds{0});
+    become_unclear(*circuit, policy);
   }
 }
 

@@ -76,12 +76,12 @@ FAULTS = (
     ),
     Fault(
         "lost_call_descriptor",
-        "one in five connections to providers keeps its descriptor",
+        "every other connection to a provider keeps its descriptor",
         "src/providers/http/shard.cpp",
         "  ::shutdown(socket, SHUT_RDWR);\n",
         "  ::shutdown(socket, SHUT_RDWR);\n"
         "  static std::atomic<unsigned> closed{0};\n"
-        '  if (fault::strikes("lost_call_descriptor", closed, 5)) {\n'
+        '  if (fault::strikes("lost_call_descriptor", closed, 2)) {\n'
         "    [[maybe_unused]] const int lost = ::dup(socket);\n"
         "  }\n",
     ),

@@ -26,8 +26,7 @@ class SubmissionRates {
     microseconds wait{};       ///< Until there is room for this one and those refused before.
   };
   /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps a
-  /// refused submission and retries it on its own, so the waits that later clients are told do not
-  /// include it.
+  /// refused submission and retries it on its own, so TooFast::wait of later clients leaves it out.
   std::optional<TooFast> take(const std::string& customer, SteadyTime now, bool asks_again = false);
   /// A submission that was counted has added no job.
   void give_back(const std::string& customer);

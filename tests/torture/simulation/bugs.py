@@ -243,7 +243,7 @@ BUGS = (
     ),
     Bug(
         "anybodys-job", ("wrong-service",),
-        "a worker that may have the jobs of one customer alone is given those of others",
+        "a worker that may have only the jobs of one customer gets jobs of others",
         "cells/actors/job_dispatcher_leases.cpp",
         (("    JobPtr job = message.customer ? ", "    JobPtr job = message.customer && !BUG ? "),),
         first_seed=130,
@@ -477,7 +477,7 @@ BUGS = (
     ),
     Bug(
         "saved-permits", ("service-rate",),
-        "permits that nobody takes are saved up beyond the burst",
+        "permits that no job takes accumulate beyond the burst",
         "cells/model/rate_limit.cpp",
         (("  const SteadyTime due = std::max(theoretical_.value_or(now), now);\n",
           "  const SteadyTime due = BUG ? theoretical_.value_or(now)\n"
@@ -505,7 +505,7 @@ BUGS = (
     ),
     Bug(
         "sleeping-lease", ("idle-lease",),
-        "a worker outside that waits only for the rate of its service is not thought of again",
+        "a worker outside that waits only for the rate of its service is never granted a lease",
         "cells/actors/lease_desk.cpp",
         (("    if (!at || (armed && *armed <= *at)) return;\n",
           "    if (BUG || !at || (armed && *armed <= *at)) return;\n"),),

@@ -41,22 +41,26 @@ TEST_CASE("a heartbeat is answered although the engine ends meanwhile") {
   }
 }
 
-TEST_CASE("a list of services is answered although one of them dies meanwhile") {
-  for (int steps = 0; steps < 12; ++steps) {
-    INFO(steps << " steps");
+TEST_CASE("a request for the state of a service that ends meanwhile is answered") {
+  const auto check = [](std::size_t which, int steps) {
     Fixture engine{2};
     engine.protection["dns"] = {{1, std::nullopt, 1}, std::nullopt};
     engine.crash_and_restart();
     engine.submit("a");
     engine.submit("b");  // Waits for the permit, so the service asks its cell.
-    auto asked = engine.self()->request(engine.engine(), caf::infinite, ListServices{});
+    const auto service = caf::actor_cast<ServiceClient>(engine.recorder->services.at(which));
+    auto asked = engine.self()->request(service, caf::infinite, DescribeService{});
     for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
-    for (const auto& service : engine.recorder->services) {
-      caf::anon_send_exit(caf::actor_cast<caf::actor>(service), caf::exit_reason::kill);
-    }
+    caf::anon_send_exit(service, caf::exit_reason::user_shutdown);
     engine.run_all();
     REQUIRE(engine.self()->has_next_message());
-    asked.receive([](const ServicesListed&) {}, [](const caf::error&) {});
+    asked.receive([](const ServiceDescribed&) {}, [](const caf::error&) {});
+  };
+  for (std::size_t which = 0; which < Fixture{}.recorder->services.size(); ++which) {
+    for (int steps = 0; steps < 8; ++steps) {
+      INFO("service " << which << ", " << steps << " steps");
+      check(which, steps);
+    }
   }
 }
 

@@ -53,6 +53,24 @@ CallOutcome asking_for_pause(milliseconds pause) {
   return result;
 }
 
+/// Restarts the engine, so that its services are protected. Two customers have a job each. The
+/// dispatcher of the first dies after its lease was stored, and before the lease desk knows of it.
+void lose_a_grant(Fixture& engine) {
+  engine.crash_and_restart();
+  const auto first = engine.recorder->dispatchers.size();
+  for (const auto* customer : {"acme", "other"}) {
+    auto of = engine.request("a", {"vm"});
+    of.spec.customer = customer;
+    engine.submit(std::move(of));
+  }
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1");
+  const auto dispatcher = engine.recorder->dispatchers[first];
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
+  for (int n = 0; n < 5; ++n) engine.pass(milliseconds{100});
+  engine.commit_delay = milliseconds{0};
+}
+
 }  // namespace
 
 // --- Limits --------------------------------------------------------------------------------------
@@ -411,19 +429,7 @@ TEST_CASE("no more leases of a pull service are out than its limit allows") {
 TEST_CASE("a lease counts under the limit although its dispatcher dies before it has granted it") {
   Fixture engine{2, true};
   engine.protection["vm"] = {at_most(1), std::nullopt};
-  engine.crash_and_restart();
-  const auto first = engine.recorder->dispatchers.size();
-  for (const auto* customer : {"acme", "other"}) {
-    auto of = engine.request("a", {"vm"});
-    of.spec.customer = customer;
-    engine.submit(std::move(of));
-  }
-  engine.commit_delay = milliseconds{20};
-  engine.wait_for_lease("host-1");
-  const auto dispatcher = engine.recorder->dispatchers[first];
-  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
-  for (int n = 0; n < 5; ++n) engine.pass(milliseconds{100});
-  engine.commit_delay = milliseconds{0};
+  lose_a_grant(engine);
   REQUIRE(engine.leases_out().size() == 1);
   const auto lease = engine.leases_out()[0];
   CHECK(lease.job->spec->customer == "acme");
@@ -434,19 +440,7 @@ TEST_CASE("a lease counts under the limit although its dispatcher dies before it
 TEST_CASE("a lease counts against the rate although its dispatcher dies before it has granted it") {
   Fixture engine{2, true};
   engine.protection["vm"] = {{std::nullopt, 1, 1}, std::nullopt};
-  engine.crash_and_restart();
-  const auto first = engine.recorder->dispatchers.size();
-  for (const auto* customer : {"acme", "other"}) {
-    auto of = engine.request("a", {"vm"});
-    of.spec.customer = customer;
-    engine.submit(std::move(of));
-  }
-  engine.commit_delay = milliseconds{20};
-  engine.wait_for_lease("host-1");
-  const auto dispatcher = engine.recorder->dispatchers[first];
-  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher), caf::exit_reason::kill);
-  for (int n = 0; n < 5; ++n) engine.pass(milliseconds{100});
-  engine.commit_delay = milliseconds{0};
+  lose_a_grant(engine);
   CHECK(engine.leases_out().size() == 1);
   CHECK(engine.granted().empty());
   for (int n = 0; n < 10; ++n) engine.pass(milliseconds{100});

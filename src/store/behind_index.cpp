@@ -3,11 +3,11 @@
 namespace celld::store {
 
 BehindIndex::BehindIndex(Connection& connection, const IndexTables::Form& form,
-                         const Generations& generations, std::size_t merged_keys)
+                         const Generations& generations, const PageSizes& pages)
     : generations_(generations),
       width_(form.columns.width),
       prefix_(form.columns.prefix),
-      tables_(connection, form, merged_keys) {}
+      tables_(connection, form, pages) {}
 
 void BehindIndex::add(const IndexKey& key) {
   const auto id = id_of(key);
@@ -21,7 +21,8 @@ void BehindIndex::remove(const IndexKey& key) {
   if (id <= generations_.moving) tables_.remove(key);
 }
 
-void BehindIndex::start_move() {
+void BehindIndex::start_move(std::size_t jobs) {
+  tables_.start_generation(jobs, generations_.moving);
   moving_.swap(recent_);
   has_moved_ = false;
 }
@@ -39,7 +40,7 @@ std::size_t BehindIndex::move(std::size_t limit) {
 
 void BehindIndex::end_move() {
   moving_.clear();
-  tables_.note_emptiness();
+  tables_.end_generation();
 }
 
 bool BehindIndex::in_scan(const IndexKey& key, const IndexKey& from, std::int64_t end) const {

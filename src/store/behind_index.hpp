@@ -9,7 +9,7 @@
 //
 // Two ids, which all indexes of a database share, divide the jobs into three generations:
 //
-//   id <= written            In the tables alone (key_table.hpp).
+//   id <= written            In the tables alone (index_tables.hpp).
 //   written < id <= moving   In memory. Those that the move has reached are in the tables as well,
 //                            and every change goes to both.
 //   moving < id              In memory alone.
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <set>
 
-#include "src/store/key_table.hpp"
+#include "src/store/index_tables.hpp"
 
 namespace celld::store {
 
@@ -32,7 +32,7 @@ struct Generations {
 class BehindIndex {
  public:
   BehindIndex(Connection& connection, const IndexTables::Form& form, const Generations& generations,
-              std::size_t merged_keys);
+              const PageSizes& pages);
 
   void add(const IndexKey& key);
   void remove(const IndexKey& key);
@@ -46,15 +46,15 @@ class BehindIndex {
   /// At a start: takes the key of a job that belongs in memory.
   void load(const IndexKey& key) { memory_of(id_of(key)).insert(key); }
 
-  /// Starts to move all jobs that are in memory alone. The caller must raise `generations.moving`
-  /// at the same time.
-  void start_move();
+  /// Starts to move all jobs that are in memory alone, `jobs` of them. The caller must raise
+  /// `generations.moving` at the same time.
+  void start_move(std::size_t jobs);
   /// Moves up to `limit` keys; returns how many. Fewer than `limit`: the table has them all.
   std::size_t move(std::size_t limit);
   /// Forgets what was moved. The caller must raise `generations.written` at the same time.
   void end_move();
-  /// As IndexTables::merge.
-  void merge() { tables_.merge(generations_.written); }
+  /// As IndexTables::tend.
+  void tend(std::size_t jobs) { tables_.tend(jobs); }
 
  private:
   using Keys = std::set<IndexKey>;
@@ -77,8 +77,7 @@ template <class Visit>
 void BehindIndex::scan(const IndexKey& from, std::int64_t end, const Visit& visit) {
   auto recent = recent_.lower_bound(from);
   auto moving = moving_.lower_bound(from);
-  KeyTable::Scan stored{tables_.table(), from, end, generations_.written};
-  KeyTable::Scan buffered{tables_.buffer(), from, end, generations_.written};
+  IndexTables::Scan stored{tables_, from, end, generations_.written};
   for (;;) {
     const IndexKey* next = nullptr;
     const auto consider = [&next](const IndexKey* key) {
@@ -92,14 +91,13 @@ void BehindIndex::scan(const IndexKey& from, std::int64_t end, const Visit& visi
     consider(recent_key);
     consider(moving_key);
     consider(stored.key());
-    consider(buffered.key());
     if (next == nullptr || !visit(*next)) return;
     if (next == recent_key) {
       ++recent;
     } else if (next == moving_key) {
       ++moving;
     } else {
-      (next == stored.key() ? stored : buffered).advance();
+      stored.advance();
     }
   }
 }

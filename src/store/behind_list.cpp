@@ -5,28 +5,30 @@
 namespace celld::store {
 
 BehindList::BehindList(Connection& connection, const Form& form, const Generations& generations,
-                       std::size_t merged_keys)
+                       const PageSizes& pages)
     : generations_(generations),
-      tables_(connection, {form.table, form.buffer, {{form.column, "job"}, 2, 1}}, merged_keys),
-      find_job_(connection, "SELECT 1 FROM jobs WHERE id = ?1") {}
+      tables_(connection, {form.table, form.partitions, false, {{form.column, "job"}, 2, 1}},
+              pages) {}
 
 void BehindList::add(std::int64_t property, std::int64_t job) {
   if (job > generations_.moving) {
     load(property, job);
   } else {
-    insert(property, job);
+    tables_.insert({property, job});
   }
 }
 
 void BehindList::remove(std::int64_t property, std::int64_t job) {
   if (job <= generations_.moving) tables_.remove({property, job});
+  if (job > generations_.written) removed_.insert(job);
 }
 
 void BehindList::finish_loading() {
   std::sort(moving_.begin(), moving_.end());
 }
 
-void BehindList::start_move() {
+void BehindList::start_move(std::size_t jobs) {
+  tables_.start_generation(jobs, generations_.moving);
   moving_.swap(recent_);
   std::sort(moving_.begin(), moving_.end());
   moved_ = 0;
@@ -35,18 +37,18 @@ void BehindList::start_move() {
 std::size_t BehindList::move(std::size_t limit) {
   const auto end = std::min(moved_ + limit, moving_.size());
   const auto count = end - moved_;
-  for (; moved_ < end; ++moved_) insert(moving_[moved_].first, moving_[moved_].second);
+  for (; moved_ < end; ++moved_) {
+    const auto [property, job] = moving_[moved_];
+    if (!removed_.contains(job)) tables_.insert({property, job});
+  }
+  tables_.tend(count);
   return count;
 }
 
 void BehindList::end_move() {
   moving_.clear();
-}
-
-/// No effect if the job has been removed meanwhile.
-void BehindList::insert(std::int64_t property, std::int64_t job) {
-  const ResetAtEnd reset{find_job_};
-  if (find_job_.bind(1, job).step()) tables_.insert({property, job});
+  std::erase_if(removed_, [this](std::int64_t job) { return job <= generations_.moving; });
+  tables_.end_generation();
 }
 
 }  // namespace celld::store

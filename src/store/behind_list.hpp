@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,12 +17,12 @@ namespace celld::store {
 class BehindList {
  public:
   struct Form {
-    const char* table;   ///< Its columns are `column` and `job`.
-    const char* buffer;  ///< As IndexTables::Form::buffer.
+    const char* table;       ///< Its columns are `column` and `job`.
+    const char* partitions;  ///< As IndexTables::Form::partitions.
     const char* column;
   };
   BehindList(Connection& connection, const Form& form, const Generations& generations,
-             std::size_t merged_keys);
+             const PageSizes& pages);
 
   void add(std::int64_t property, std::int64_t job);
   /// The row of the job must be removed in the same transaction.
@@ -32,23 +33,19 @@ class BehindList {
     (job <= generations_.moving ? moving_ : recent_).emplace_back(property, job);
   }
   void finish_loading();
-  void start_move();
+  void start_move(std::size_t jobs);
   std::size_t move(std::size_t limit);
   void end_move();
-  /// As IndexTables::merge.
-  void merge() { tables_.merge(generations_.written); }
 
  private:
   using Entries = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-  void insert(std::int64_t property, std::int64_t job);
-
   const Generations& generations_;
   IndexTables tables_;
-  Statement find_job_;
   Entries recent_;
   Entries moving_;  ///< Sorted.
   std::size_t moved_ = 0;
+  std::unordered_set<std::int64_t> removed_;  ///< Jobs of `recent_` and `moving_`.
 };
 
 }  // namespace celld::store

@@ -11,12 +11,12 @@ using cells::JobId;
 
 namespace {
 
-// Indexes by hash have a buffer, because their keys are random.
-constexpr IndexTables::Form lines{"lines", "lines_buffer", {{"hash", "place", "job"}, 3, 1}};
+// Those by hash, whose keys are random, have partitions.
+constexpr IndexTables::Form lines{"lines", "lines_by_part", true, {{"hash", "place", "job"}, 3, 1}};
 constexpr IndexTables::Form turns{
-    "turns", nullptr, {{"cell", "origin", "turn", "place", "job"}, 5, 2}};
+    "turns", nullptr, true, {{"cell", "origin", "turn", "place", "job"}, 5, 2}};
 constexpr BehindList::Form by_routing_key{"jobs_of_origin", nullptr, "origin"};
-constexpr BehindList::Form by_entity{"jobs_of_entity", "jobs_of_entity_buffer", "hash"};
+constexpr BehindList::Form by_entity{"jobs_of_entity", "jobs_of_entity_by_part", "hash"};
 constexpr BehindList::Form by_batch{"jobs_of_batch", nullptr, "batch"};
 
 /// A job has at most one key in each of five tables, so a move ends before the next generation is
@@ -61,11 +61,11 @@ JobIndexes::JobIndexes(Connection& connection, const PageSizes& pages)
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexed_id'"),
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexing_id'")},
       save_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
-      lines_(connection, lines, generations_, pages.merged_keys),
-      turns_(connection, turns, generations_, pages.merged_keys),
-      by_routing_key_(connection, by_routing_key, generations_, pages.merged_keys),
-      by_entity_(connection, by_entity, generations_, pages.merged_keys),
-      by_batch_(connection, by_batch, generations_, pages.merged_keys) {
+      lines_(connection, lines, generations_, pages),
+      turns_(connection, turns, generations_, pages),
+      by_routing_key_(connection, by_routing_key, generations_, pages),
+      by_entity_(connection, by_entity, generations_, pages),
+      by_batch_(connection, by_batch, generations_, pages) {
   load(connection);
 }
 
@@ -105,6 +105,7 @@ void JobIndexes::add(JobId id, const Standing& at, const cells::Entity& entity) 
   if (at.batch != 0) by_batch_.add(to_integer(at.batch), job);
   last_id_ = std::max(last_id_, job);
   ++unwritten_;
+  ++untended_;
   if (job > generations_.moving) ++recent_;
 }
 
@@ -139,16 +140,15 @@ void JobIndexes::write_behind() {
     unwritten_ -= jobs;
     if (is_moving_) move(jobs);
   }
-  lines_.merge();
-  by_entity_.merge();
+  lines_.tend(std::exchange(untended_, 0));
 }
 
 void JobIndexes::start_move() {
-  lines_.start_move();
-  turns_.start_move();
-  by_routing_key_.start_move();
-  by_entity_.start_move();
-  by_batch_.start_move();
+  lines_.start_move(recent_);
+  turns_.start_move(recent_);
+  by_routing_key_.start_move(recent_);
+  by_entity_.start_move(recent_);
+  by_batch_.start_move(recent_);
   generations_.moving = last_id_;
   is_moving_ = true;
   recent_ = 0;

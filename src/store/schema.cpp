@@ -444,10 +444,41 @@ ALTER TABLE batches ADD COLUMN in_memory TEXT;
 ALTER TABLE batches ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+// Partitions of the indexes whose keys are random: see partitions.hpp. `lines` and `jobs_of_entity`
+// keep the keys of jobs that are in no partition.
+constexpr const char* version_14 = R"sql(
+-- A partition has keys of jobs with ids above `after_id`, and not above that of the next one.
+CREATE TABLE index_partitions (
+  index_name TEXT NOT NULL,     -- `lines` or `jobs_of_entity`.
+  part       INTEGER NOT NULL,
+  after_id   INTEGER NOT NULL,
+  jobs       INTEGER NOT NULL,  -- That have come; it may have fewer keys.
+  PRIMARY KEY (index_name, part)
+) WITHOUT ROWID;
+CREATE TABLE lines_by_part (
+  part  INTEGER NOT NULL,
+  hash  INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  job   INTEGER NOT NULL,
+  PRIMARY KEY (part, hash, place, job)
+) WITHOUT ROWID;
+CREATE TABLE jobs_of_entity_by_part (
+  part INTEGER NOT NULL,
+  hash INTEGER NOT NULL,
+  job  INTEGER NOT NULL,
+  PRIMARY KEY (part, hash, job)
+) WITHOUT ROWID;
+
+INSERT OR IGNORE INTO lines SELECT hash, place, job FROM lines_buffer ORDER BY 1, 2, 3;
+INSERT OR IGNORE INTO jobs_of_entity SELECT hash, job FROM jobs_of_entity_buffer ORDER BY 1, 2;
+DROP TABLE lines_buffer;
+DROP TABLE jobs_of_entity_buffer;
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1,  version_2,  version_3, version_4, version_5,
-                                version_6,  version_7,  version_8, version_9, version_10,
-                                version_11, version_12, version_13};
+constexpr std::array migrations{version_1,  version_2,  version_3,  version_4, version_5,
+                                version_6,  version_7,  version_8,  version_9, version_10,
+                                version_11, version_12, version_13, version_14};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

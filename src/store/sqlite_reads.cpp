@@ -268,11 +268,19 @@ std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
   std::vector<Statement> opened;
   if (filter.entity_id) {
     const auto indexed = indexed_id_now();
-    for (const std::string table : {"jobs_of_entity", "jobs_of_entity_buffer"}) {
-      const auto from = table + " CROSS JOIN jobs ON jobs.id = job WHERE hash = ?3 AND job <= ?4";
-      opened.push_back(statement(from.c_str(), by_job));
-      opened.back().bind(3, entity_hash(*filter.entity_id)).bind(4, indexed);
-    }
+    const auto hash = entity_hash(*filter.entity_id);
+    opened.push_back(statement(
+        "jobs_of_entity CROSS JOIN jobs ON jobs.id = job WHERE hash = ?3 AND job <= ?4", by_job));
+    opened.back().bind(3, hash).bind(4, indexed);
+    // The ids of a partition are above those of the one before.
+    opened.push_back(
+        statement("index_partitions AS listed"
+                  " CROSS JOIN jobs_of_entity_by_part AS keys ON keys.part = listed.part"
+                  " CROSS JOIN jobs ON jobs.id = job"
+                  " WHERE index_name = 'jobs_of_entity' AND after_id < ?2 AND hash = ?3"
+                  " AND job <= ?4 AND job >= ?1 AND job < ?2",
+                  " ORDER BY listed.part DESC, job DESC"));
+    opened.back().bind(3, hash).bind(4, indexed);
     opened.push_back(statement("jobs NOT INDEXED WHERE entity_id = ?3 AND jobs.id > ?4", by_id));
     opened.back().bind_copy(3, *filter.entity_id).bind(4, indexed);
   } else if (filter.batch) {

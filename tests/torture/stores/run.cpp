@@ -52,7 +52,8 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.pages.holds = 3;
   if (dice.one_in(2)) limits.pages.generation_jobs = 3 + dice.below(20);
   if (dice.one_in(2)) limits.pages.jobs_per_move = 1;
-  if (dice.one_in(2)) limits.pages.merged_keys = 3 + dice.below(20);
+  if (dice.one_in(2)) limits.pages.partition_jobs = 3 + dice.below(20);
+  if (dice.one_in(2)) limits.pages.partitions_max = 1 + dice.below(3);
   if (dice.one_in(2)) limits.pages.route_changes = 3;
   if (dice.one_in(2)) limits.pages.batches = 3;
   if (dice.one_in(2)) limits.commit_operations_max = 1 + dice.below(6);

@@ -29,7 +29,8 @@ SqliteOptions generations_of(std::size_t jobs) {
   SqliteOptions options;
   options.pages.generation_jobs = jobs;
   options.pages.jobs_per_move = 1;
-  options.pages.merged_keys = 2 * jobs;
+  options.pages.partition_jobs = 2 * jobs;
+  options.pages.partitions_max = 3;
   options.pages.route_changes = 3;
   return options;
 }
@@ -145,15 +146,15 @@ TEST_CASE("recent jobs are in no table, and jobs that ended meanwhile never ente
     client.tell(ClaimJob{claimed});
     client.ask(RecordJob{{1, id}, ended(claimed)});
   }
-  for (const auto* table : {"lines", "lines_buffer", "turns", "jobs_of_origin", "jobs_of_entity",
-                            "jobs_of_entity_buffer"}) {
+  for (const auto* table : {"lines", "lines_by_part", "turns", "jobs_of_origin", "jobs_of_entity",
+                            "jobs_of_entity_by_part"}) {
     CHECK(rows(table) == 0);
   }
   for (JobId id = 10; id <= 40; ++id) insert(id);
   const auto indexed = setting(under_test.database(), "indexed_id");
   CHECK(indexed >= 20);
   CHECK(rows("jobs_of_origin") >= indexed);
-  const auto lines = rows("lines") + rows("lines_buffer");
+  const auto lines = rows("lines") + rows("lines_by_part");
   CHECK(lines >= indexed - 9);
   CHECK(lines <= 31);
   check_indexes(under_test.database());

@@ -286,6 +286,38 @@ TEST_CASE("keys that an older celld had begun to move are in one table after the
   }
 }
 
+TEST_CASE("the migration to version 14 keeps the keys in the buffers of version 12") {
+  TemporaryDirectory directory;
+  const auto path = (directory.path() / "celld.db").string();
+  {
+    auto golden = make_golden(path, 13);
+    migrate(golden, 13);  // Defines the functions that follow.
+    REQUIRE(golden.query_integer("SELECT value FROM settings WHERE name = 'indexing_id'") == 0);
+    const std::string middle =
+        "(SELECT id FROM jobs WHERE place IS NOT NULL ORDER BY id LIMIT 1 OFFSET 3)";
+    const std::string older = " WHERE id <= " + middle;
+    const std::string newer = " WHERE id > " + middle;
+    const std::string lines =
+        " SELECT line_hash(origin, entity_type, entity_id), place, id FROM jobs";
+    const std::string jobs_of_entity = " SELECT entity_hash(entity_id), id FROM jobs";
+    golden.execute(("INSERT INTO lines" + lines + older + " AND place IS NOT NULL;" +  //
+                    "INSERT INTO lines_buffer" + lines + newer + " AND place IS NOT NULL;" +
+                    "INSERT INTO jobs_of_entity" + jobs_of_entity + older + ";" +  //
+                    "INSERT INTO jobs_of_entity_buffer" + jobs_of_entity + newer + ";" +
+                    "INSERT INTO turns SELECT cell, origin, turn, ifnull(place, 0), id FROM jobs"
+                    " WHERE turn IS NOT NULL;"
+                    "INSERT INTO jobs_of_origin SELECT origin, id FROM jobs;"
+                    "INSERT INTO jobs_of_batch SELECT batch, id FROM jobs WHERE batch IS NOT NULL;"
+                    "UPDATE settings SET value = (SELECT max(id) FROM jobs)"
+                    " WHERE name IN ('indexed_id', 'indexing_id')")
+                       .c_str());
+    for (const std::string table : {"lines", "lines_buffer"}) {
+      REQUIRE(golden.query_integer(("SELECT count(*) FROM " + table).c_str()) > 0);
+    }
+  }
+  check_indexes(path);
+}
+
 TEST_CASE("a migration that is cut off at any point is completed by the next start") {
   TemporaryDirectory directory;
   const auto path = (directory.path() / "celld.db").string();

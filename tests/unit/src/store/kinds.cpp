@@ -92,7 +92,8 @@ const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
          options.pages = {.holds = 3,
                           .generation_jobs = 3,
                           .jobs_per_move = 1,
-                          .merged_keys = 3,
+                          .partition_jobs = 3,
+                          .partitions_max = 3,
                           .route_changes = 3};
          return std::make_unique<SqliteUnderTest>(options);
        }},

@@ -1,0 +1,61 @@
+// The tables of an index that is written behind the commits (behind_index.hpp).
+//
+// Each index has a table of its keys. If the keys are random, it has partitions for the newer ones
+// (partitions.hpp); then the table has those that an older celld wrote, and those of the oldest
+// partitions, once there are too many.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "src/store/key_columns.hpp"
+#include "src/store/key_table.hpp"
+#include "src/store/page_sizes.hpp"
+#include "src/store/partitions.hpp"
+
+namespace celld::store {
+
+class IndexTables {
+ public:
+  struct Form {
+    const char* table;
+    const char* partitions;  ///< Null: none.
+    bool is_searched;        ///< By the writer.
+    KeyColumns columns;
+  };
+  IndexTables(Connection& connection, const Form& form, const PageSizes& pages);
+
+  void insert(const IndexKey& key);
+  void remove(const IndexKey& key);
+
+  // Of a move of the keys of a generation: see Partitions::start_generation.
+  void start_generation(std::size_t jobs, std::int64_t after_id);
+  void end_generation();
+  /// Part of each commit or move; `jobs` have come since the last one.
+  void tend(std::size_t jobs);
+
+  /// As KeyTable::Scan, over all tables.
+  class Scan {
+   public:
+    Scan(IndexTables& tables, const IndexKey& from, std::int64_t end, std::int64_t last_id);
+
+    const IndexKey* key() const;
+    void advance();
+
+   private:
+    const IndexKey* in_partition() const { return newer_ ? newer_->key() : nullptr; }
+
+    KeyTable::Scan older_;
+    std::optional<Partitions::Scan> newer_;
+  };
+
+ private:
+  const std::size_t partitions_max_;
+  const std::size_t retired_min_;
+  KeyTable table_;
+  std::optional<Partitions> partitions_;
+  std::size_t to_retire_ = 0;  ///< Keys of partitions that are too many.
+};
+
+}  // namespace celld::store

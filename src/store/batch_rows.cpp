@@ -136,6 +136,7 @@ std::optional<Batch> BatchRows::close(BatchId id, WallTime now) {
 }
 
 void BatchRows::start(const std::map<BatchId, BatchInMemory>& kept, WallTime now) {
+  save();  // The statement below reads the rows.
   std::set<BatchId> unsettled;
   {
     const ResetAtEnd reset{select_unsettled_};

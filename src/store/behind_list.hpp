@@ -45,7 +45,7 @@ class BehindList {
   Entries recent_;
   Entries moving_;  ///< Sorted.
   std::size_t moved_ = 0;
-  std::unordered_set<std::int64_t> removed_;  ///< Jobs of `recent_` and `moving_`.
+  std::unordered_set<std::int64_t> removed_;  ///< Of the jobs in `recent_` and `moving_`.
 };
 
 }  // namespace celld::store

@@ -5,10 +5,10 @@ namespace {
 
 constexpr std::size_t bits_per_key = 10;
 constexpr std::size_t bits_per_line = 512;
-/// Of a key. Each takes 9 bits of the hash to be found in its line.
+/// For each key. 9 bits of the hash choose each of them in the line.
 constexpr int bits_set = 6;
 
-/// The end of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
+/// The last step of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
 /// Generators", 2014): keys may be hashes whose upper bits are poor.
 std::uint64_t mix(std::int64_t key) {
   auto hash = static_cast<std::uint64_t>(key);

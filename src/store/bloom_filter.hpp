@@ -1,7 +1,7 @@
-// A Bloom filter: a set of keys that may find keys it does not have, but never misses one that it
-// has (B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970). All bits of a
-// key are in one line of the processor's cache (F. Putze, P. Sanders, J. Singler, "Cache-, Hash-
-// and Space-Efficient Bloom Filters", 2007).
+// A Bloom filter: a set that may claim to contain a key that it does not, but never misses one that
+// it does contain (B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970).
+// All bits of a key are in one line of the processor's cache (F. Putze, P. Sanders, J. Singler,
+// "Cache-, Hash- and Space-Efficient Bloom Filters", 2007).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace celld::store {
 
 class BloomFilter {
  public:
-  /// For so many keys, at 10 bits each: then it finds 1 to 2 of 100 keys that it does not have.
+  /// With up to `keys` keys, it claims to contain 1 to 2 of 100 keys that were never added.
   explicit BloomFilter(std::size_t keys);
 
   void add(std::int64_t key);

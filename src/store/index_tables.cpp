@@ -5,15 +5,15 @@
 namespace celld::store {
 namespace {
 
-/// Of an index that the writer does not search, this many times as many partitions may be left. A
-/// reader searches each of them for a list, and nothing else.
+/// An index that the writer does not search may have this many times as many partitions: only the
+/// lists of readers search them.
 constexpr std::size_t partitions_per_list = 8;
-/// Keys that are added to filters in one commit after a start.
+/// After a start, each commit adds this many keys to filters.
 constexpr std::size_t filtered_per_commit = 512;
-/// Keys of partitions that are too many, for each job that comes. A partition begins with every
-/// `partition_jobs` jobs, so another one must be gone by then.
+/// While there are too many partitions, this many keys leave the oldest one for each new job. A
+/// partition begins with every `partition_jobs` jobs, so another one must be gone by then.
 constexpr std::size_t retired_per_job = 2;
-/// In one commit: enough to pay for the pages that they touch, and not too many.
+/// Bounds for one commit: enough keys to be worth the pages that they touch, and not too many.
 constexpr std::size_t retired_min = 256;
 constexpr std::size_t retired_max = 4096;
 

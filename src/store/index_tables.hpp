@@ -1,8 +1,8 @@
 // The tables of an index that is written behind the commits (behind_index.hpp).
 //
-// Each index has a table of its keys. If the keys are random, it has partitions for the newer ones
-// (partitions.hpp); then the table has those that an older celld wrote, and those of the oldest
-// partitions, once there are too many.
+// Each index has a table of its keys. If the keys are random, the newer ones are in partitions
+// (partitions.hpp). The table then has the keys that an older version of celld wrote, and, once
+// there are too many partitions, those of the oldest ones.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class IndexTables {
  public:
   struct Form {
     const char* table;
-    const char* partitions;  ///< Null: none.
-    bool is_searched;        ///< By the writer.
+    const char* partitions;  ///< Their table; null: none.
+    bool is_searched;        ///< The writer searches the index.
     KeyColumns columns;
   };
   IndexTables(Connection& connection, const Form& form, const PageSizes& pages);
@@ -29,10 +29,11 @@ class IndexTables {
   void insert(const IndexKey& key);
   void remove(const IndexKey& key);
 
-  // Of a move of the keys of a generation: see Partitions::start_generation.
+  // Around the move of a generation's keys: see Partitions::start_generation.
   void start_generation(std::size_t jobs, std::int64_t after_id);
   void end_generation();
-  /// Part of each commit or move; `jobs` have come since the last one.
+  /// Part of each commit or move; `jobs` have arrived since the last call. Builds filters, and
+  /// moves keys out of partitions that are too many.
   void tend(std::size_t jobs);
 
   /// As KeyTable::Scan, over all tables.
@@ -55,7 +56,7 @@ class IndexTables {
   const std::size_t retired_min_;
   KeyTable table_;
   std::optional<Partitions> partitions_;
-  std::size_t to_retire_ = 0;  ///< Keys of partitions that are too many.
+  std::size_t to_retire_ = 0;  ///< Keys to move out of partitions that are too many.
 };
 
 }  // namespace celld::store

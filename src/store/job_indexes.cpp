@@ -11,7 +11,7 @@ using cells::JobId;
 
 namespace {
 
-// Those by hash, whose keys are random, have partitions.
+// Indexes by hash have partitions, because their keys are random.
 constexpr IndexTables::Form lines{"lines", "lines_by_part", true, {{"hash", "place", "job"}, 3, 1}};
 constexpr IndexTables::Form turns{
     "turns", nullptr, true, {{"cell", "origin", "turn", "place", "job"}, 5, 2}};

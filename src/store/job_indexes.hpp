@@ -75,7 +75,7 @@ class JobIndexes {
   std::int64_t last_id_ = 0;   ///< Of a job in memory.
   std::size_t recent_ = 0;     ///< Jobs that came since the move started.
   std::size_t unwritten_ = 0;  ///< Jobs that came since a commit wrote behind.
-  std::size_t untended_ = 0;   ///< Jobs that came since the last commit.
+  std::size_t untended_ = 0;   ///< Jobs that arrived since the last commit.
   bool is_moving_ = false;
 };
 

@@ -14,9 +14,10 @@ struct PageSizes {
   std::size_t jobs_per_move = 128;
   /// For how many jobs one commit moves keys; the next commits move those of the others.
   std::size_t jobs_per_commit_max = 4096;
-  /// After how many jobs the next partition of an index with random keys begins (partitions.hpp).
+  /// A new partition of an index with random keys begins after this many jobs (partitions.hpp).
   std::size_t partition_jobs = 131'072;
-  /// How many such partitions the writer searches; it moves the keys of the oldest ones to a table.
+  /// The most such partitions of an index that the writer searches. Beyond that, it moves the keys
+  /// of the oldest one to a table.
   std::size_t partitions_max = 64;
   std::size_t batches = 256;  ///< Whose rows stay in memory after a commit.
   /// Changes of backlogs that are appended before they are merged into the table of all backlogs.

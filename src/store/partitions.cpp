@@ -7,16 +7,16 @@
 namespace celld::store {
 namespace {
 
-/// At most one partition begins with each generation, so this many are enough.
+/// At most one partition begins with each generation, so this many looks are enough.
 constexpr std::size_t looks_per_generation = 4;
 
-/// The columns of a key behind the prefix.
+/// The columns of a key after the prefix.
 std::string rest(const KeyColumns& columns) {
   return join_names(columns, columns.prefix, columns.width);
 }
 
-/// The first key of partition ?1 with this prefix that is behind the given one, with the bounds of
-/// a scan.
+/// Within the bounds of a scan, the first key of partition ?1 that has the same prefix as the given
+/// one and comes after it.
 std::string seek_sql(const std::string& table, const KeyColumns& columns) {
   const auto end = columns.width + 2;
   const std::string next = columns.names[columns.prefix];
@@ -28,7 +28,7 @@ std::string seek_sql(const std::string& table, const KeyColumns& columns) {
          " ORDER BY " + rest(columns) + " LIMIT 1";
 }
 
-/// Keys of partition ?1 behind the given one.
+/// The keys of partition ?1 after the given one.
 std::string read_sql(const std::string& table, const KeyColumns& columns) {
   const auto all = join_names(columns, 0, columns.width);
   return "SELECT " + all + " FROM " + table + " WHERE part = ?1 AND (" + all + ") > (" +
@@ -71,7 +71,7 @@ void Partitions::load(Connection& connection) {
 
 // --- Keys ------------------------------------------------------------------------------------
 
-/// A key is above an `after_id` if its job is, and its column behind the prefix.
+/// A key is above an `after_id` if both its job and its first column after the prefix are.
 Partitions::Partition* Partitions::find(const IndexKey& key) {
   const auto least_id = std::min(key[columns_.prefix], key[columns_.width - 1]);
   auto next = std::lower_bound(
@@ -123,7 +123,7 @@ bool Partitions::is_empty(const Partition& partition) {
   return exists_.bind(1, partition.number).step() && exists_.integer(0) == 0;
 }
 
-/// The newest one stays, for the keys to come.
+/// The newest partition stays, for the next keys.
 void Partitions::drop_empty() {
   const auto looks = std::min(looks_per_generation, partitions_.size());
   for (std::size_t look = 0; look < looks; ++look) {
@@ -154,7 +154,7 @@ void Partitions::retire(std::size_t limit, KeyTable& to) {
   if (keys.size() < limit) drop(0);
 }
 
-/// `after` null: from the first one on.
+/// `after` null: from the first key on.
 std::vector<IndexKey> Partitions::read_after(std::int64_t number, const IndexKey* after,
                                              std::size_t limit) {
   static constexpr IndexKey first{least, least, least, least, least};
@@ -206,8 +206,7 @@ Partitions::Scan::Scan(Partitions& partitions, const IndexKey& from, std::int64_
   open_next_ones();
 }
 
-/// Opens partitions, the oldest first, until the others are known to have no key before the least
-/// one that was found.
+/// Opens partitions, the oldest first, until the rest can have no key before the least key found.
 void Partitions::Scan::open_next_ones() {
   const auto& all = partitions_.partitions_;
   const auto next_column = partitions_.columns_.prefix;
@@ -218,7 +217,7 @@ void Partitions::Scan::open_next_ones() {
   }
 }
 
-/// Notes the partition's first key behind this one.
+/// Puts the partition's first key after this one on the heap.
 void Partitions::Scan::put(std::int64_t number, const IndexKey& after) {
   auto& seek = partitions_.seek_;
   const auto width = partitions_.columns_.width;

@@ -1,18 +1,20 @@
 // The newer keys of an index whose keys are random, in partitions.
 //
 // Random keys would each dirty a page of their own in a large table. So the keys are divided, in
-// the order in which their jobs came, into partitions of a limited size. The first column of the
-// table is the number of a partition, so that each has its own part of the b-tree, and the keys of
-// a generation (behind_index.hpp), which are inserted together, share the pages of the newest one.
-// They are never merged: a log-structured merge tree (P. O'Neil et al., "The Log-Structured
-// Merge-Tree", 1996) whose components a lookup tells apart with filters, as LevelDB and others do.
+// the order in which their jobs arrived, into partitions of a limited size. The first column of the
+// table is the number of the partition, so that each has its own part of the b-tree, and the keys
+// of a generation (behind_index.hpp), which are inserted together, share the pages of the newest
+// partition. This is a log-structured merge tree (P. O'Neil et al., "The Log-Structured
+// Merge-Tree", 1996) whose components are never merged: filters tell a lookup which of them it must
+// search, as in LevelDB and others.
 //
-// An index that the writer searches has a Bloom filter for each partition in memory, so that a
-// lookup touches the partitions alone that may have the key. A start finds no filters. It searches
-// all partitions at first, and builds the filters while it commits.
+// If the writer searches an index, it keeps a Bloom filter for each partition in memory, so that a
+// lookup reads only the partitions that may have the key. After a start there are no filters: the
+// writer searches all partitions at first, and builds the filters while it commits.
 //
-// Partitions do not overlap: each has keys above its `after_id`, and none of the job ids above that
-// of the next partition. A key that is not above the first `after_id` is in no partition.
+// Partitions do not overlap: each has keys above its `after_id`, and no job ids above the
+// `after_id` of the next partition. A key that is not above the first `after_id` is in no
+// partition.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +34,12 @@ class Partitions {
   struct Form {
     const char* index;  ///< In the table `index_partitions`.
     const char* table;
-    bool is_searched;  ///< It has filters.
+    bool is_searched;  ///< The writer searches it, with filters.
   };
-  /// `jobs`: after how many jobs the next partition begins.
+  /// A new partition begins after `jobs` jobs.
   Partitions(Connection& connection, const Form& form, const KeyColumns& columns, std::size_t jobs);
 
-  /// False: no partition is for this key. No effect if its partition has it.
+  /// False: the key belongs to no partition. No effect if its partition has the key already.
   bool insert(const IndexKey& key);
   /// Whether a partition had the key.
   bool remove(const IndexKey& key);
@@ -46,11 +48,12 @@ class Partitions {
 
   /// The next keys to be inserted are of a generation of `jobs` jobs with ids above `after_id`.
   void start_generation(std::size_t jobs, std::int64_t after_id);
-  /// Drops some of the partitions that have no keys any more. It looks at a few each time.
+  /// Looks at a few partitions, and drops those that have no keys left.
   void drop_empty();
-  /// Adds up to `limit` keys to filters that miss some.
+  /// Adds up to `limit` keys to filters that are not complete yet.
   void build_filters(std::size_t limit);
-  /// Moves up to `limit` keys of the oldest partition to the table; drops it if none is left.
+  /// Moves up to `limit` keys of the oldest partition to the table, and drops the partition if it
+  /// has none left.
   void retire(std::size_t limit, KeyTable& to);
 
   /// As KeyTable::Scan.
@@ -75,7 +78,7 @@ class Partitions {
     const IndexKey from_;
     const std::int64_t end_;
     const std::int64_t last_id_;
-    std::size_t opened_ = 0;      ///< As many of the oldest partitions.
+    std::size_t opened_ = 0;      ///< How many of the oldest partitions have been opened.
     std::vector<Position> open_;  ///< A heap: the least key first.
   };
 
@@ -86,7 +89,7 @@ class Partitions {
     std::int64_t jobs;
     std::optional<BloomFilter> filter;
     bool has_whole_filter = false;
-    IndexKey filtered_up_to{};  ///< The keys up to this one are in the filter; see build_filter().
+    IndexKey filtered_up_to{};  ///< The filter has the keys up to this one; see build_filter().
     bool has_begun_filter = false;
   };
 

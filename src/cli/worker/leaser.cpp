@@ -1,6 +1,5 @@
 #include "src/cli/worker/leaser.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "src/providers/steady_now.hpp"
@@ -13,8 +12,6 @@ using providers::steady_now;
 constexpr milliseconds wait_for_jobs{20'000};
 /// celld answers at once, without leases, while it shuts down.
 constexpr milliseconds early{1'000};
-/// Bounds an answer to some 25 MiB of jobs.
-constexpr std::size_t leases_max = 100;
 
 }  // namespace
 
@@ -40,7 +37,7 @@ void Leaser::run(const std::stop_token& stop) {
 
 LeaseClient::Leases Leaser::ask(std::size_t room, const std::stop_token& stop) {
   if (looks_up_) return client_.held(stop);
-  return client_.lease(std::min(room, leases_max), wait_for_jobs, stop);
+  return client_.lease(room, wait_for_jobs, stop);
 }
 
 void Leaser::take(std::vector<GrantedLease> leases, SteadyTime asked_at,

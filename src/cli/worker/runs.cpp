@@ -17,9 +17,8 @@ using providers::steady_now;
 using State = LeasedRun::State;
 using Cause = LeasedRun::Cause;
 
-/// A request may have 1 MiB, and 1,000 reports.
+/// A request may have 1 MiB.
 constexpr std::size_t report_bytes_max = 512 << 10;
-constexpr std::size_t reports_max = 500;
 /// The worker ends commands itself.
 constexpr milliseconds no_timeout = std::chrono::days(3650);
 
@@ -66,7 +65,7 @@ std::size_t Runs::wait_for_room(const std::stop_token& stop) {
   std::erase_if(entries_,
                 [](const auto& entry) { return entry.second.run.state() == State::done; });
   changed_.wait(lock, stop, [this] { return room() > 0; });
-  return stop.stop_requested() ? 0 : room();
+  return stop.stop_requested() ? 0 : std::min(room(), settings_.leases_max);
 }
 
 /// Reports may be on their way while the next commands run, but not without limit.
@@ -196,7 +195,7 @@ Runs::Reports Runs::due_reports(SteadyTime now) const {
     due.leases.push_back(name);
     due.reports.push_back(entry.run.report());
     bytes += due.reports.back().size();
-    if (bytes >= report_bytes_max || due.leases.size() >= reports_max) break;
+    if (bytes >= report_bytes_max || due.leases.size() >= settings_.reports_max) break;
   }
   // One report always fits into a request, but not always the last one beside the others.
   if (bytes > report_bytes_max && due.leases.size() > 1) {

@@ -26,6 +26,8 @@ struct RunSettings {
   std::string worker;
   std::size_t concurrency = 1;
   milliseconds grace{};
+  std::size_t leases_max = 100;   ///< In one answer; bounds it to some 25 MiB of jobs.
+  std::size_t reports_max = 500;  ///< In one request. The API allows 1,000.
 };
 
 /// Thread-safe. One thread leases, one delivers heartbeats and reports, one calls `send_signals`;
@@ -40,7 +42,8 @@ class Runs {
 
   // --- For the thread that leases -----------------------------------------------------------
 
-  /// Waits until another command may start. Returns how many may; 0 once a stop is requested.
+  /// Waits until another command may start. Returns how many may, at most `leases_max`; 0 once a
+  /// stop is requested.
   std::size_t wait_for_room(const std::stop_token& stop);
   /// Starts the commands of the leases that are new. Returns false if some found no room.
   bool begin(std::vector<GrantedLease> leases);

@@ -30,6 +30,12 @@ constexpr milliseconds paint_interval{200};
 constexpr milliseconds plain_interval{5000};
 constexpr milliseconds drain_time{30'000};  // celld may drop the rest before it answers.
 
+/// ": " and what celld says of the error; empty if it says nothing.
+std::string reason_of(const json::Value& error) {
+  const auto detail = text_at(error, {"detail"});
+  return detail.empty() ? "" : ": " + cleaned(detail);
+}
+
 /// Shows on standard error how far a submission has come: a bar on a terminal, lines elsewhere.
 class ProgressBar {
  public:
@@ -94,7 +100,7 @@ class BatchSubmission {
       const auto line = std::max<std::int64_t>(stopped.get<std::int64_t>(), 1);
       if (line > 1) failures_ = 0;
       first_line_ += static_cast<std::uint64_t>(line) - 1;
-      if (!wait_for_room(*report)) return ExitCode::refused;
+      if (!wait_to_continue(*report)) return ExitCode::refused;
       if (line > 1 && !has_rest()) return code_of(report->document);
     }
   }
@@ -157,7 +163,7 @@ class BatchSubmission {
 
   /// False: cellctl cannot continue by itself, because the reason will not pass soon, the retries
   /// are used up, or the next line is no longer kept.
-  bool wait_for_room(const Report& report) {
+  bool wait_to_continue(const Report& report) {
     const auto& errors = elements_at(report.document, {"errors"});
     const auto status = errors.empty() ? 0 : integer_at(errors.back(), {"status"});
     const milliseconds wait = report.retry_after.value_or(std::chrono::seconds{1});
@@ -165,9 +171,7 @@ class BatchSubmission {
     const std::string line = std::to_string(first_line_);
     const bool is_kept = file_.has_kept(first_line_);
     if (passes && failures_ < retries_ && is_kept) {
-      pause(
-          status == 429 ? "celld has no room for line " + line : "celld did not take line " + line,
-          wait);
+      pause("celld did not take line " + line + reason_of(errors.back()), wait);
       return true;
     }
     print_message((is_kept ? ""

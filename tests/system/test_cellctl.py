@@ -1003,17 +1003,20 @@ class PipedBatches(CellctlTest):
         self.assertIn("--from-line 11", err)
 
     def test_cellctl_goes_on_with_the_lines_of_a_pipe_that_were_not_accepted(self):
-        for status, reason in ((408, "did not take"), (429, "no room"), (503, "did not take")):
+        for status, detail, reason in ((408, None, "line 3\n"),
+                                       (429, "the queue is full", "line 3: the queue is full\n"),
+                                       (503, "celld shuts down", "line 3: celld shuts down\n")):
             with self.subTest(status=status):
                 first = {"id": "0000000000001", "accepted": 2, "replayed": 0, "rejected": 0,
-                         "stopped_at_line": 3, "errors": [{"line": 3, "status": status}]}
+                         "stopped_at_line": 3,
+                         "errors": [{"line": 3, "status": status, "detail": detail}]}
                 second = first | {"accepted": 1, "stopped_at_line": None, "errors": []}
                 url, requests = self.canned((202, {"Retry-After": "0"}, json.dumps(first).encode()),
                                             (202, {}, json.dumps(second).encode()))
                 lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "abc"]
                 done = self.run_cellctl("submit", "--batch", "-f", "-", "--url", url,
                                         stdin=b"".join(lines))
-                self.assertIn(reason, done.stderr)
+                self.assertIn("celld did not take " + reason, done.stderr)
                 self.assertIn("Continuing with line 3 in 0ms", done.stderr)
                 self.assertEqual([body for _, _, body in requests], [b"".join(lines), lines[2]])
 

@@ -67,6 +67,7 @@ TEST_CASE("a worker asks for no more leases than one answer may have") {
   CHECK(small.runs.wait_for_room({}) == 3);
   REQUIRE(small.runs.begin(leases(5)));
   CHECK(small.runs.wait_for_room({}) <= 3);
+  small.wait_until_none_runs();
 }
 
 TEST_CASE("a worker sends its reports in requests of a limited size") {

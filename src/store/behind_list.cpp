@@ -41,7 +41,6 @@ std::size_t BehindList::move(std::size_t limit) {
     const auto [property, job] = moving_[moved_];
     if (!removed_.contains(job)) tables_.insert({property, job});
   }
-  tables_.tend(count);
   return count;
 }
 

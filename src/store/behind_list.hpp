@@ -36,6 +36,8 @@ class BehindList {
   void start_move(std::size_t jobs);
   std::size_t move(std::size_t limit);
   void end_move();
+  /// As IndexTables::tend.
+  void tend(std::size_t jobs) { tables_.tend(jobs); }
 
  private:
   using Entries = std::vector<std::pair<std::int64_t, std::int64_t>>;

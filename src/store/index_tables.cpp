@@ -1,6 +1,7 @@
 #include "src/store/index_tables.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace celld::store {
 namespace {
@@ -8,25 +9,28 @@ namespace {
 /// An index that the writer does not search may have this many times as many partitions: only the
 /// lists of readers search them.
 constexpr std::size_t partitions_per_list = 8;
-/// After a start, each commit adds this many keys to filters.
-constexpr std::size_t filtered_per_commit = 512;
+/// After a start, each commit adds this many keys to filters for each new job, within these bounds.
+constexpr std::size_t filtered_per_job = 64;
+constexpr std::size_t filtered_min = 512;
+constexpr std::size_t filtered_max = 16'384;
 /// While there are too many partitions, this many keys leave the oldest one for each new job. A
 /// partition begins with every `partition_jobs` jobs, so another one must be gone by then.
 constexpr std::size_t retired_per_job = 2;
-/// Bounds for one commit: enough keys to be worth the pages that they touch, and not too many.
+/// The least that one commit moves: enough keys to be worth the pages that they touch.
 constexpr std::size_t retired_min = 256;
-constexpr std::size_t retired_max = 4096;
 
 }  // namespace
 
 IndexTables::IndexTables(Connection& connection, const Form& form, const PageSizes& pages)
     : partitions_max_(std::max<std::size_t>(pages.partitions_max, 1) *
                       (form.is_searched ? 1 : partitions_per_list)),
+      // A job without a key may fall due later, or be reopened. Then its key goes to its partition.
+      kept_max_(form.is_searched ? partitions_max_ * 3 / 4 : 0),
       retired_min_(std::min(retired_min, pages.partition_jobs)),
       table_(connection, form.table, form.columns) {
   if (form.partitions == nullptr) return;
   partitions_.emplace(connection, Partitions::Form{form.table, form.partitions, form.is_searched},
-                      form.columns, pages.partition_jobs);
+                      form.columns, pages.partition_jobs, pages.generation_jobs);
 }
 
 void IndexTables::insert(const IndexKey& key) {
@@ -43,21 +47,19 @@ void IndexTables::start_generation(std::size_t jobs, std::int64_t after_id) {
 
 void IndexTables::end_generation() {
   table_.note_emptiness();
-  if (partitions_) partitions_->drop_empty();
+  if (partitions_) partitions_->free_empty(kept_max_);
 }
 
 void IndexTables::tend(std::size_t jobs) {
   if (!partitions_) return;
-  partitions_->build_filters(filtered_per_commit);
+  partitions_->build_filters(std::clamp(jobs * filtered_per_job, filtered_min, filtered_max));
   if (partitions_->count() <= partitions_max_) {
     to_retire_ = 0;
     return;
   }
   to_retire_ += jobs * retired_per_job;
   if (to_retire_ < retired_min_) return;
-  const auto now = std::min(to_retire_, retired_max);
-  partitions_->retire(now, table_);
-  to_retire_ -= now;
+  partitions_->retire(std::exchange(to_retire_, 0), table_);
 }
 
 IndexTables::Scan::Scan(IndexTables& tables, const IndexKey& from, std::int64_t end,

@@ -2,7 +2,7 @@
 //
 // Each index has a table of its keys. If the keys are random, the newer ones are in partitions
 // (partitions.hpp). The table then has the keys that an older version of celld wrote, and, once
-// there are too many partitions, those of the oldest ones.
+// there are too many partitions, those of the oldest ones and of jobs that are older than these.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class IndexTables {
   // Around the move of a generation's keys: see Partitions::start_generation.
   void start_generation(std::size_t jobs, std::int64_t after_id);
   void end_generation();
-  /// Part of each commit or move; `jobs` have arrived since the last call. Builds filters, and
-  /// moves keys out of partitions that are too many.
+  /// Part of each commit; `jobs` have arrived since the last one. Builds filters, and moves keys
+  /// out of partitions that are too many.
   void tend(std::size_t jobs);
 
   /// As KeyTable::Scan, over all tables.
@@ -53,6 +53,7 @@ class IndexTables {
 
  private:
   const std::size_t partitions_max_;
+  const std::size_t kept_max_;
   const std::size_t retired_min_;
   KeyTable table_;
   std::optional<Partitions> partitions_;

@@ -140,7 +140,9 @@ void JobIndexes::write_behind() {
     unwritten_ -= jobs;
     if (is_moving_) move(jobs);
   }
-  lines_.tend(std::exchange(untended_, 0));
+  lines_.tend(untended_);
+  by_entity_.tend(untended_);
+  untended_ = 0;
 }
 
 void JobIndexes::start_move() {

@@ -41,12 +41,13 @@ constexpr auto least = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
 Partitions::Partitions(Connection& connection, const Form& form, const KeyColumns& columns,
-                       std::size_t jobs)
+                       std::size_t jobs, std::size_t generation_jobs)
     : connection_(connection),
       index_(form.index),
       columns_(columns),
       is_searched_(form.is_searched),
       jobs_(jobs),
+      generation_jobs_(generation_jobs),
       insert_(connection, std::string{"INSERT OR IGNORE INTO "} + form.table + " VALUES (" +
                               parameters(1, columns.width + 1) + ")"),
       remove_(connection, std::string{"DELETE FROM "} + form.table + " WHERE part = ?1 AND " +
@@ -85,6 +86,9 @@ bool Partitions::insert(const IndexKey& key) {
   if (partition == nullptr) return false;
   bind_key(insert_.bind(1, partition->number), 2, key, columns_.width);
   insert_.run();
+  if (is_searched_ && partition->has_whole_filter && !partition->filter) {
+    partition->filter.emplace(new_filter(*partition));
+  }
   if (partition->filter) partition->filter->add(key[0]);
   return true;
 }
@@ -98,7 +102,8 @@ bool Partitions::remove(const IndexKey& key) {
 }
 
 bool Partitions::may_have(const Partition& partition, std::int64_t first_column) const {
-  return !partition.has_whole_filter || partition.filter->may_contain(first_column);
+  if (!partition.has_whole_filter) return true;
+  return partition.filter && partition.filter->may_contain(first_column);
 }
 
 // --- Partitions ------------------------------------------------------------------------------
@@ -107,10 +112,7 @@ void Partitions::start_generation(std::size_t jobs, std::int64_t after_id) {
   if (partitions_.empty() || partitions_.back().jobs >= static_cast<std::int64_t>(jobs_)) {
     const auto number = partitions_.empty() ? 1 : partitions_.back().number + 1;
     auto& added = partitions_.emplace_back(Partition{number, after_id, 0, {}});
-    if (is_searched_) {
-      added.filter.emplace(jobs_ + jobs);
-      added.has_whole_filter = true;
-    }
+    added.has_whole_filter = is_searched_;
   }
   auto& newest = partitions_.back();
   newest.jobs += static_cast<std::int64_t>(jobs);
@@ -123,15 +125,19 @@ bool Partitions::is_empty(const Partition& partition) {
   return exists_.bind(1, partition.number).step() && exists_.integer(0) == 0;
 }
 
-/// The newest partition stays, for the next keys.
-void Partitions::drop_empty() {
+/// The newest partition stays as it is, for the next keys.
+void Partitions::free_empty(std::size_t kept_max) {
   const auto looks = std::min(looks_per_generation, partitions_.size());
   for (std::size_t look = 0; look < looks; ++look) {
     if (looked_at_ + 1 >= partitions_.size()) looked_at_ = 0;
     if (partitions_.size() < 2) return;
-    if (is_empty(partitions_[looked_at_])) {
+    if (!is_empty(partitions_[looked_at_])) {
+      ++looked_at_;
+    } else if (partitions_.size() > kept_max) {
       drop(looked_at_);
     } else {
+      partitions_[looked_at_].filter.reset();
+      partitions_[looked_at_].has_whole_filter = is_searched_;
       ++looked_at_;
     }
   }
@@ -177,11 +183,13 @@ void Partitions::build_filters(std::size_t limit) {
   }
 }
 
+BloomFilter Partitions::new_filter(const Partition& partition) const {
+  return BloomFilter{std::max(jobs_, static_cast<std::size_t>(partition.jobs)) + generation_jobs_};
+}
+
 /// Returns how many keys it has added. Keys that are inserted meanwhile are added at once.
 std::size_t Partitions::build_filter(Partition& partition, std::size_t limit) {
-  if (!partition.filter) {
-    partition.filter.emplace(std::max(jobs_, static_cast<std::size_t>(partition.jobs)));
-  }
+  if (!partition.filter) partition.filter.emplace(new_filter(partition));
   const auto* after = partition.has_begun_filter ? &partition.filtered_up_to : nullptr;
   const auto keys = read_after(partition.number, after, limit);
   for (const auto& key : keys) partition.filter->add(key[0]);

@@ -12,9 +12,10 @@
 // lookup reads only the partitions that may have the key. After a start there are no filters: the
 // writer searches all partitions at first, and builds the filters while it commits.
 //
-// Partitions do not overlap: each has keys above its `after_id`, and no job ids above the
-// `after_id` of the next partition. A key that is not above the first `after_id` is in no
-// partition.
+// A job's place, the column after the prefix, is never below its id. So partitions do not overlap:
+// each has keys above its `after_id`, and no job ids above the `after_id` of the next partition. A
+// job that falls due late, or is reopened, gets its key then, in the partition of its id. A key
+// that is not above the first `after_id` is in no partition.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,9 @@ class Partitions {
     const char* table;
     bool is_searched;  ///< The writer searches it, with filters.
   };
-  /// A new partition begins after `jobs` jobs.
-  Partitions(Connection& connection, const Form& form, const KeyColumns& columns, std::size_t jobs);
+  /// A new partition begins after `jobs` jobs. A generation has some `generation_jobs`.
+  Partitions(Connection& connection, const Form& form, const KeyColumns& columns, std::size_t jobs,
+             std::size_t generation_jobs);
 
   /// False: the key belongs to no partition. No effect if its partition has the key already.
   bool insert(const IndexKey& key);
@@ -48,8 +50,9 @@ class Partitions {
 
   /// The next keys to be inserted are of a generation of `jobs` jobs with ids above `after_id`.
   void start_generation(std::size_t jobs, std::int64_t after_id);
-  /// Looks at a few partitions, and drops those that have no keys left.
-  void drop_empty();
+  /// Looks at a few partitions. Those that have no keys left lose their filters, and are dropped
+  /// while there are more than `kept_max` partitions.
+  void free_empty(std::size_t kept_max);
   /// Adds up to `limit` keys to filters that are not complete yet.
   void build_filters(std::size_t limit);
   /// Moves up to `limit` keys of the oldest partition to the table, and drops the partition if it
@@ -87,7 +90,7 @@ class Partitions {
     std::int64_t number;
     std::int64_t after_id;
     std::int64_t jobs;
-    std::optional<BloomFilter> filter;
+    std::optional<BloomFilter> filter;  ///< None if it has not begun, or would be empty.
     bool has_whole_filter = false;
     IndexKey filtered_up_to{};  ///< The filter has the keys up to this one; see build_filter().
     bool has_begun_filter = false;
@@ -98,6 +101,7 @@ class Partitions {
   bool may_have(const Partition& partition, std::int64_t first_column) const;
   bool is_empty(const Partition& partition);
   void drop(std::size_t at);
+  BloomFilter new_filter(const Partition& partition) const;
   std::size_t build_filter(Partition& partition, std::size_t limit);
   std::vector<IndexKey> read_after(std::int64_t number, const IndexKey* after, std::size_t limit);
 
@@ -106,6 +110,7 @@ class Partitions {
   const KeyColumns columns_;
   const bool is_searched_;
   const std::size_t jobs_;
+  const std::size_t generation_jobs_;
   Statement insert_;
   Statement remove_;
   Statement seek_;
@@ -114,7 +119,7 @@ class Partitions {
   Statement save_;
   Statement drop_;
   std::vector<Partition> partitions_;  ///< The oldest first.
-  std::size_t looked_at_ = 0;          ///< By drop_empty().
+  std::size_t looked_at_ = 0;          ///< By free_empty().
 };
 
 }  // namespace celld::store

@@ -25,9 +25,9 @@ PARAMETER_BYTES_MAX = 8000
 # time that a client has left.
 SETTLE_S = 1.5
 # celld merges counts, and forgets names, after every 2,048 changes.
-# The newest partition of an index stays without keys, and older ones until celld looks at them.
+# celld keeps up to 48 partitions of the lines without keys, and of each index the newest.
 ROWS_MAX = {**{f"rows of {table}": 2100 for table in ("cells", "origins", "route_counts")},
-            "rows of index_partitions": 8}
+            "rows of index_partitions": 56}
 PROVIDER_ERRORS = 20  # One call in this many fails.
 
 

@@ -21,7 +21,7 @@ class Index {
  public:
   explicit Index(KeysInMemory& database)
       : partitions(database.connection, {"keys", "keys_by_part", true}, key_columns,
-                   jobs_per_partition) {}
+                   jobs_per_partition, 1) {}
 
   /// A generation of ten jobs, whose ids and places are above `after_id`.
   void add_generation(std::int64_t after_id) {
@@ -149,7 +149,7 @@ TEST_CASE("partitions without keys are dropped, but not the newest") {
   Index index{database};
   for (std::int64_t after_id = 0; after_id < 80; after_id += 10) index.add_generation(after_id);
   database.connection.execute("DELETE FROM keys_by_part WHERE part <> 6");
-  for (int generation = 0; generation < 4; ++generation) index.partitions.drop_empty();
+  for (int generation = 0; generation < 4; ++generation) index.partitions.free_empty(0);
   CHECK(index.partitions.count() == 2);
   CHECK(database.count("index_partitions WHERE part IN (6, 8)") == 2);
   // The keys of a partition that was dropped go to the one before.
@@ -158,6 +158,31 @@ TEST_CASE("partitions without keys are dropped, but not the newest") {
   CHECK(database.count("keys_by_part WHERE part = 6 AND job = 65") == 1);
   index.partitions.start_generation(jobs_per_partition, 80);
   CHECK(database.count("index_partitions WHERE part = 9") == 1);
+}
+
+TEST_CASE("empty partitions are kept for late keys, up to a number") {
+  KeysInMemory database;
+  Index index{database};
+  for (std::int64_t after_id = 0; after_id < 80; after_id += 10) index.add_generation(after_id);
+  const auto remove_all = [&] {
+    for (std::int64_t job = 1; job <= 70; ++job) {
+      index.partitions.remove(make_key(job % 3, job, job));
+    }
+  };
+  remove_all();
+  for (int generation = 0; generation < 4; ++generation) index.partitions.free_empty(5);
+  CHECK(index.partitions.count() == 5);
+  CHECK(database.count("index_partitions WHERE part IN (4, 5, 6, 7, 8)") == 5);
+  // Empty partitions are not searched: a key behind the back of the index is not found.
+  database.connection.execute("INSERT INTO keys_by_part VALUES (5, 9, 45, 45)");
+  CHECK(index.scan(9).empty());
+  database.connection.execute("DELETE FROM keys_by_part WHERE job = 45");
+  // A late key goes to the partition of its job, and is found there, like those that follow it.
+  CHECK(index.partitions.insert(make_key(7, 500, 45)));
+  CHECK(index.partitions.insert(make_key(8, 501, 46)));
+  CHECK(database.count("keys_by_part WHERE part = 5") == 2);
+  CHECK(index.scan(7) == Jobs{45});
+  CHECK(index.scan(8) == Jobs{46});
 }
 
 TEST_CASE("the oldest partition moves to a table, a few keys at a time") {

@@ -1,10 +1,18 @@
 #include "src/cli/worker/runs.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <iterator>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,9 +24,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::vector<GrantedLease> leases(int count) {
+std::vector<GrantedLease> leases(int count, int first = 1) {
   std::vector<GrantedLease> granted;
-  for (int number = 1; number <= count; ++number) {
+  for (int number = first; number < first + count; ++number) {
     GrantedLease lease;
     lease.name = "L" + std::to_string(number);
     lease.job = "1m84w5wj00000";
@@ -60,6 +68,17 @@ class SmallRuns {
   Runs runs;
 };
 
+/// Returns once the thread waits for something.
+void wait_until_asleep(pid_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  for (;;) {
+    std::ifstream file(path);
+    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    if (stat.find(") S ") != std::string::npos) return;
+    std::this_thread::yield();
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a worker asks for no more leases than one answer may have") {
@@ -91,4 +110,35 @@ TEST_CASE("a worker sends its reports in requests of a limited size") {
   }
   CHECK(reported == std::multiset<std::string>{"L1", "L2", "L3", "L4", "L5", "L6", "L7"});
   CHECK(requests >= 3);
+}
+
+TEST_CASE("a worker that waits for room goes on once an unreported lease is over") {
+  using End = std::function<void(Runs&, const std::string&)>;
+  const std::pair<const char*, End> ends[] = {
+      {"reported", [](Runs& runs, const std::string& lease) { runs.on_reported(lease); }},
+      {"lost", [](Runs& runs, const std::string& lease) { runs.on_lost(lease); }},
+      {"refused twice", [](Runs& runs, const std::string& lease) {
+         runs.on_report_refused(lease);
+         runs.on_report_refused(lease);
+       }}};
+  for (const auto& [name, end] : ends) {
+    INFO(name);
+    SmallRuns small;
+    // As many reports as there may be beside running commands.
+    REQUIRE(small.runs.begin(leases(7)));
+    small.wait_until_none_runs();
+    REQUIRE(small.runs.begin(leases(7, 8)));
+    small.wait_until_none_runs();
+    std::stop_source stop;
+    std::promise<pid_t> thread;
+    auto room = std::async(std::launch::async, [&] {
+      thread.set_value(::gettid());
+      return small.runs.wait_for_room(stop.get_token());
+    });
+    wait_until_asleep(thread.get_future().get());
+    end(small.runs, "L3");
+    CHECK(room.wait_for(10s) == std::future_status::ready);
+    stop.request_stop();
+    CHECK(room.get() == 1);
+  }
 }

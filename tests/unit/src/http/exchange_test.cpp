@@ -276,5 +276,14 @@ TEST_CASE("headers arrive as sent, and none of them sets the client's address") 
   CHECK(request->query == Pairs{{"b", "1"}, {"a", "x y z"}, {"b", "&"}, {"c", ""}});
 }
 
+TEST_CASE("a plus sign in a query is a space, and an escaped one is a plus sign") {
+  RunningServer server;
+  REQUIRE(server.ask(request_text("GET", "/seen?after=18:00%2B02:00&d%2be=1+%2B+2")));
+  const auto request = server.seen.take();
+  REQUIRE(request);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  CHECK(request->query == Pairs{{"after", "18:00+02:00"}, {"d+e", "1 + 2"}});
+}
+
 }  // namespace
 }  // namespace celld::http::test

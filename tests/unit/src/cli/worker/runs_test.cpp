@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -40,8 +41,8 @@ std::vector<GrantedLease> leases(int count, int first = 1) {
 /// Runs of a command that ends at once, with limits that are easy to reach.
 class SmallRuns {
  public:
-  SmallRuns()
-      : runs({.command = "true",
+  explicit SmallRuns(std::string command = "true")
+      : runs({.command = std::move(command),
               .directory = "/",
               .worker = "w1",
               .concurrency = 7,
@@ -141,4 +142,19 @@ TEST_CASE("a worker that waits for room goes on once an unreported lease is over
     stop.request_stop();
     CHECK(room.get() == 1);
   }
+}
+
+TEST_CASE("a command has the trace context of its job, and none from the worker's environment") {
+  ::setenv("TRACEPARENT", "of the worker", 1);
+  SmallRuns small{R"(printf '{"properties":{"trace":"%s"}}' "${TRACEPARENT-none}")"};
+  auto granted = leases(2);
+  granted[1].traceparent = "of the job";
+  REQUIRE(small.runs.begin(granted));
+  small.wait_until_none_runs();
+  ::unsetenv("TRACEPARENT");
+  const auto delivery = small.runs.next_delivery();
+  const auto& reports = std::get<Runs::Reports>(delivery).reports;
+  REQUIRE(reports.size() == 2);
+  CHECK(reports[0].find(R"({"trace":"none"})") != std::string::npos);
+  CHECK(reports[1].find(R"({"trace":"of the job"})") != std::string::npos);
 }

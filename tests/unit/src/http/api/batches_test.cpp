@@ -1,6 +1,8 @@
 // /v1/batches from the socket to the engine and back.
+#include <algorithm>
 #include <atomic>
 #include <future>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -446,4 +448,39 @@ TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended")
   sync_with_script();
   CHECK(cancelled == std::vector<cells::JobId>{4, 3, 2, 1});
   CHECK(post(daemon, "", {}, "application/json", "/v1/batches/x/cancel").status == 404);
+}
+
+TEST_CASE("a batch counts as cancelled only once no job has escaped its cancellation") {
+  Daemon daemon;
+  const auto posted = post_lines(daemon, good_job + "\n");
+  std::vector<cells::JobId> asked;
+  std::set<cells::JobId> open{1, 2, 3};
+  std::promise<void> done;
+  daemon.script->list_jobs = [&](const cells::ListJobs&) {
+    cells::JobsListed page;
+    for (const auto id : open) {
+      auto job = std::make_shared<cells::Job>();
+      job->id = id;
+      job->spec = std::make_shared<cells::JobSpec>();
+      page.jobs.push_back(job);
+    }
+    return page;
+  };
+  // The first time, the second job has just moved to another cell.
+  daemon.script->cancel = [&](const cells::CancelJob& order) {
+    const auto id = order.job->id;
+    const bool escapes = id == 2 && std::count(asked.begin(), asked.end(), id) == 0;
+    asked.push_back(id);
+    if (!escapes) open.erase(id);
+    return cells::CancelAnswered{order.job, !escapes};
+  };
+  daemon.script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
+    if (!mark.is_cancelled) done.set_value();
+    return cells::CancelledMarked{true};
+  };
+  CHECK(post(daemon, "", {}, "application/json", path_of(posted) + "/cancel").status == 202);
+  done.get_future().wait();
+  sync_with_script();
+  CHECK(asked == std::vector<cells::JobId>{1, 2, 3, 2});
+  CHECK(open.empty());
 }

@@ -508,6 +508,25 @@ TEST_CASE("what was done already is polled at once, if its answer says where") {
   }
 }
 
+TEST_CASE("the URL of an operation is not that of the next one") {
+  const auto mapping = json::Value::parse(R"({"actions": {"create": [
+      {"method": "POST", "path": "/zones", "answer": {"done": [202], "already_done": [409]},
+       "poll": {"url": {"header": "Location"}, "interval_ms": 100,
+                "until": {"value": "/status", "done": ["ready"]}}},
+      {"method": "POST", "path": "/keys", "answer": {"done": [202], "already_done": [409]},
+       "poll": {"url": {"header": "Location"}, "interval_ms": 100,
+                "until": {"value": "/status", "done": ["ready"]}}}]}})");
+  Scripted server({{"409 Conflict\r\nLocation: /ops/7", ""},
+                   {"200 OK", R"({"status": "ready"})"},
+                   {"409 Conflict", ""}});
+  Fixture fixture(server.script(), mapping);
+  CHECK(fixture.call().kind == Kind::succeeded);
+  const auto sent = server.requests();
+  REQUIRE(sent.size() == 3);
+  CHECK(first_line(sent[1]) == "GET /ops/7 HTTP/1.1");
+  CHECK(first_line(sent[2]) == "POST /call/keys HTTP/1.1");
+}
+
 TEST_CASE("an operation is polled at the URL that its answer says") {
   const auto mapping = [](const char* url) {
     return json::Value::parse(R"({"actions": {"create": [

@@ -203,6 +203,19 @@ TEST_CASE("a lease outlasts its timeout only by heartbeats") {
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE("the last of several reports of progress is kept, although they came in one commit") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1")[0].job->lease;
+  engine.commit_delay = milliseconds{20};
+  for (int percent = 10; percent <= 30; percent += 10) {
+    REQUIRE(engine.extend(lease, percent / 100.0, std::to_string(percent)).lease);
+  }
+  for (int commit = 0; commit < 3; ++commit) engine.pass(milliseconds{20});
+  CHECK(engine.stored(job)->steps[0].progress == 0.3);
+  CHECK(engine.stored(job)->messages.back().text == "30");
+}
+
 TEST_CASE("a lease never outlasts its job's expiry") {
   Fixture engine{1};
   auto request = pulled(engine, "a");

@@ -118,6 +118,7 @@ void Fixture::start() {
   options.observer = watcher;
   options.wall_clock = [this] { return wall; };
   options.store_sizes = store_sizes_;
+  options.desks = desk_sizes_;
   options.instances_max = instances_max_;
   options.window = window_;
   options.running_max = running_max_;

@@ -106,6 +106,7 @@ class Fixture {
   void limit_jobs(std::uint64_t jobs_max) { jobs_max_ = jobs_max; }
   void configure(std::vector<CellRule> rules) { rules_ = std::move(rules); }
   void limit_store_sizes(const StoreSizes& sizes) { store_sizes_ = sizes; }
+  void limit_desks(const DeskSizes& sizes) { desk_sizes_ = sizes; }
   void limit_instances(std::uint32_t instances_max) { instances_max_ = instances_max; }
   void limit_window(const DispatchQueue::Limits& window) { window_ = window; }
   /// In force from the next start or reload on.
@@ -219,6 +220,7 @@ class Fixture {
   bool per_customer_;
   std::uint64_t jobs_max_ = CellSettings{}.jobs_max;
   StoreSizes store_sizes_;
+  DeskSizes desk_sizes_;
   std::uint32_t instances_max_ = EngineOptions{}.instances_max;
   DispatchQueue::Limits window_;
   std::optional<std::uint64_t> running_max_;

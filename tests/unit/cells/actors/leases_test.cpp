@@ -521,6 +521,20 @@ TEST_CASE("a cell grants no further lease once the jobs have as many bytes as it
                   [](const caf::error&) { FAIL("the dispatcher failed"); });
 }
 
+TEST_CASE("an answer ends once the jobs of all its cells have as many bytes as it may have") {
+  Fixture engine{2, true};
+  const auto submit = [&](const std::string& customer) {
+    return engine.submit(pulled(engine, "a", customer));
+  };
+  const auto bytes = approximate_bytes(*engine.stored(submit("a")));
+  engine.limit_desks({.leased_bytes_max = bytes + 1});
+  engine.crash_and_restart();
+  for (const auto* customer : {"b", "c", "d", "e"}) submit(customer);
+  CHECK(engine.lease("host-1", 5).size() == 2);
+  CHECK(engine.lease("host-1", 5).size() == 2);
+  CHECK(engine.lease("host-1", 5).size() == 1);
+}
+
 TEST_CASE("a paused cell grants no lease until it is resumed") {
   Fixture engine{1};
   engine.set_state(CellState::paused);

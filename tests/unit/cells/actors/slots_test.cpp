@@ -391,3 +391,19 @@ TEST_CASE("after a start, nothing is granted before every cell has told what run
   caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
   engine.run_all();
 }
+
+TEST_CASE("a cell that closes before it has joined holds up no other after a start") {
+  Fixture engine;
+  std::uint32_t of_bolt = 0;
+  const auto desk = spawn_capacity_desk(engine.system());
+  const auto holder_of_bolt = engine.system().spawn(holding, &of_bolt);
+  caf::anon_send(desk, LimitCapacity{4});
+  caf::anon_send(desk, AwaitCells{{acme, bolt}});
+  caf::anon_send(desk, CellJoined{bolt, holder_of_bolt, {3, 3, 1}, 0});
+  caf::anon_send(desk, CellLeft{acme});
+  engine.run_all();
+  CHECK(of_bolt == 3);
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(holder_of_bolt), caf::exit_reason::kill);
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
+  engine.run_all();
+}

@@ -174,8 +174,9 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     const auto next =
         respecified(before, order.name, order.spec, false, *timetable, options_.wall_clock());
     const auto freed = before ? approximate_bytes(*before) : 0;
-    const bool is_full = (!before && entries_.size() + adding_ >= schedules_max) ||
-                         bytes_ - freed + approximate_bytes(next) > schedules_bytes_max;
+    const bool is_full =
+        (!before && entries_.size() + adding_ >= options_.schedules_max) ||
+        bytes_ + growing_bytes_ - freed + approximate_bytes(next) > options_.bytes_max;
     if (is_full) return owed_.deliver(owed, ScheduleAnswered{Outcome::too_many, {}});
     save(next, [this, owed, is_new = !before, next] {
       owed_.deliver(owed, ScheduleAnswered{is_new ? Outcome::added : Outcome::done, next});
@@ -272,12 +273,18 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
 
   void save(const Schedule& schedule, std::function<void()> then) {
     begin_work(schedule.name);
-    const bool is_new = !entries_.contains(schedule.name);
+    const auto before = entries_.find(schedule.name);
+    const bool is_new = before == entries_.end();
+    const auto bytes = approximate_bytes(schedule);
+    const auto growth =
+        is_new ? bytes : bytes - std::min(bytes, approximate_bytes(before->second.schedule));
     if (is_new) ++adding_;
+    growing_bytes_ += growth;
     request(options_.store, caf::infinite, SaveSchedule{schedule})
         .then(
-            [this, schedule, is_new, then = std::move(then)](const ScheduleSaved&) {
+            [this, schedule, is_new, growth, then = std::move(then)](const ScheduleSaved&) {
               if (is_new) --adding_;
+              growing_bytes_ -= growth;
               adopt(schedule);
               then();
               end_work(schedule.name);
@@ -478,9 +485,10 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   OpenPromises owed_;
   std::optional<WallTime> watched_since_{};  ///< Set by the first configuration.
   bool stopped_ = false;
-  std::size_t firings_ = 0;  ///< Under way.
-  std::size_t adding_ = 0;   ///< New schedules that are being stored.
-  std::size_t bytes_ = 0;    ///< Of all schedules.
+  std::size_t firings_ = 0;        ///< Under way.
+  std::size_t adding_ = 0;         ///< New schedules that are being stored.
+  std::size_t bytes_ = 0;          ///< Of all schedules.
+  std::size_t growing_bytes_ = 0;  ///< By which schedules that are being stored will raise it.
   std::optional<SteadyTime> armed_{};
 };
 

@@ -1,6 +1,8 @@
 // Schedules submit their jobs on time, each due time once.
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cells/actors/schedule_desk.hpp"
 #include "tests/unit/catch.hpp"
@@ -28,11 +30,18 @@ struct Outcomes : EngineProbe {
   std::vector<std::string> without_zone;
 };
 
+/// The most that a desk keeps.
+struct DeskLimits {
+  std::size_t schedules = schedules_max;
+  std::size_t bytes = schedules_bytes_max;
+};
+
 /// A schedule desk on the engine of a fixture; ends before the fixture, and with a crash.
 class Desk {
  public:
-  explicit Desk(Fixture& fixture, std::map<std::string, ScheduleSpec> configured = {})
-      : fixture_(fixture) {
+  explicit Desk(Fixture& fixture, std::map<std::string, ScheduleSpec> configured = {},
+                const DeskLimits& limits = {})
+      : fixture_(fixture), limits_(limits) {
     start(std::move(configured));
   }
   ~Desk() { stop(); }
@@ -76,10 +85,15 @@ class Desk {
     reader_ = celld::store::spawn_memory_reader(fixture_.system(), fixture_.disk);
     const auto probe_list =
         std::make_shared<ProbeList>(std::vector<std::shared_ptr<EngineProbe>>{outcomes});
-    desk_ = spawn_schedule_desk(
-        fixture_.system(),
-        {fixture_.store(), reader_, fixture_.engine(), [this] { return fixture_.wall; },
-         std::make_shared<model_test::FewZones>(), probe_list});
+    desk_ =
+        spawn_schedule_desk(fixture_.system(), {.store = fixture_.store(),
+                                                .reader = reader_,
+                                                .dispatcher = fixture_.engine(),
+                                                .wall_clock = [this] { return fixture_.wall; },
+                                                .zones = std::make_shared<model_test::FewZones>(),
+                                                .probe = probe_list,
+                                                .schedules_max = limits_.schedules,
+                                                .bytes_max = limits_.bytes});
     configure(std::move(configured));
   }
   void stop() {
@@ -91,6 +105,7 @@ class Desk {
   }
 
   Fixture& fixture_;
+  const DeskLimits limits_;
   JobReader reader_;
   ScheduleDesk desk_;
 };
@@ -108,6 +123,27 @@ std::size_t jobs(const Fixture& fixture) {
 }
 
 using Outcome = ScheduleAnswered::Outcome;
+using Answers = std::vector<Outcome>;
+
+/// Puts schedules before any of them is stored.
+Answers put_at_once(Fixture& fixture, const Desk& desk,
+                    const std::vector<std::pair<std::string, ScheduleSpec>>& schedules) {
+  const auto put = [&](const std::string& name, const ScheduleSpec& spec) {
+    return fixture.self()->request(desk.handle(), caf::infinite, PutSchedule{name, spec, {}});
+  };
+  std::vector<decltype(put({}, {}))> pending;
+  fixture.commit_delay = milliseconds{5000};
+  for (const auto& [name, spec] : schedules) pending.push_back(put(name, spec));
+  fixture.run_all();
+  fixture.commit_delay = milliseconds{0};
+  fixture.pass(milliseconds{5000});
+  Answers answers;
+  for (auto& each : pending) {
+    each.receive([&](const ScheduleAnswered& answer) { answers.push_back(answer.outcome); },
+                 [](const caf::error&) { FAIL("the desk failed"); });
+  }
+  return answers;
+}
 
 }  // namespace
 
@@ -284,6 +320,40 @@ TEST_CASE("schedules that change take no room from new ones") {
   Desk desk{fixture};
   for (int i = 1; i <= 5; ++i) desk.put("s", every(fixture, i * minute));
   CHECK(desk.put("t", every(fixture, minute)).outcome == Outcome::added);
+}
+
+TEST_CASE("there are no more schedules than the limit allows, counting those being stored") {
+  Fixture fixture;
+  Desk desk{fixture, {}, {.schedules = 3}};
+  const auto spec = every(fixture, minute);
+  desk.put("a", spec);
+  CHECK(put_at_once(fixture, desk, {{"b", spec}, {"c", spec}, {"a", spec}, {"d", spec}}) ==
+        Answers{Outcome::added, Outcome::added, Outcome::done, Outcome::too_many});
+  CHECK(desk.put("e", spec).outcome == Outcome::too_many);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"b", {}}).outcome == Outcome::done);
+  CHECK(desk.put("e", spec).outcome == Outcome::added);
+}
+
+TEST_CASE("schedules take no more memory than the limit allows, counting those being stored") {
+  Fixture fixture;
+  const auto large = [&](std::size_t bytes) {
+    auto spec = every(fixture, minute);
+    spec.job.parameters.assign(bytes, ' ');
+    return spec;
+  };
+  Schedule sample;
+  sample.spec = large(10'000);
+  const auto bytes = approximate_bytes(sample);
+  Desk desk{fixture, {}, {.bytes = 3 * bytes + 1000}};
+  desk.put("a", large(10'000));
+  CHECK(put_at_once(fixture, desk, {{"b", large(10'000)}, {"a", large(11'000)}}) ==
+        Answers{Outcome::added, Outcome::done});
+  CHECK(put_at_once(fixture, desk, {{"c", large(9'000)}, {"b", large(12'000)}}) ==
+        Answers{Outcome::added, Outcome::too_many});
+  CHECK(put_at_once(fixture, desk, {{"a", large(12'000)}, {"b", large(10'001)}}) ==
+        Answers{Outcome::done, Outcome::too_many});
+  CHECK(desk.put("a", large(12'001)).outcome == Outcome::too_many);
+  CHECK(desk.put("a", large(12'000)).outcome == Outcome::done);
 }
 
 TEST_CASE("a deleted schedule fires nothing more") {

@@ -19,8 +19,8 @@ constexpr std::size_t jobs_per_partition = 10;
 
 class Index {
  public:
-  explicit Index(KeysInMemory& database)
-      : partitions(database.connection, {"keys", "keys_by_part", true}, key_columns,
+  explicit Index(KeysInMemory& database, bool is_searched = true)
+      : partitions(database.connection, {"keys", "keys_by_part", is_searched}, key_columns,
                    jobs_per_partition, 1) {}
 
   /// A generation of ten jobs, whose ids and places are above `after_id`.
@@ -142,6 +142,25 @@ TEST_CASE("a start finds every key, before the filters are complete and after") 
     CHECK(index.scan(-100 - limit) == Jobs{15});
     CHECK(index.scan(100 + limit) == Jobs{15});
   }
+}
+
+TEST_CASE("an index that the writer does not search keeps no filters in memory") {
+  KeysInMemory database;
+  const auto has_no_filters = [&](Index& index) {
+    index.partitions.build_filters(1000);
+    // A filter would not have this key, so that it would not be found.
+    database.connection.execute(
+        "INSERT INTO keys_by_part VALUES (1, 999, 5, 5), (2, 999, 15, 15), (3, 999, 25, 25)");
+    CHECK(index.scan(999) == Jobs{5, 15, 25});
+    database.connection.execute("DELETE FROM keys_by_part WHERE hash = 999");
+  };
+  {
+    Index index{database, false};
+    for (const auto after_id : {0, 10, 20}) index.add_generation(after_id);
+    has_no_filters(index);
+  }
+  Index index{database, false};
+  has_no_filters(index);
 }
 
 TEST_CASE("partitions without keys are dropped, but not the newest") {

@@ -138,7 +138,7 @@ TEST_CASE("a worker that waits for room goes on once an unreported lease is over
     });
     wait_until_asleep(thread.get_future().get());
     end(small.runs, "L3");
-    CHECK(room.wait_for(10s) == std::future_status::ready);
+    CHECK(room.wait_for(60s) == std::future_status::ready);
     stop.request_stop();
     CHECK(room.get() == 1);
   }

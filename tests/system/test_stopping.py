@@ -18,7 +18,12 @@ class Stopping(EndToEnd):
         self.daemon.signal(signal.SIGTERM)
         wait_until(lambda: client.get("/readyz").status == 503, "celld reports that it shuts down")
         self.assert_problem(client.get("/readyz"), 503)
-        refused = client.post("/v1/jobs", a_job("new"))
+
+        def refusal():
+            """celld may accept a job until a moment after it has reported so."""
+            answered = client.post("/v1/jobs", a_job("new", delay_ms=3_600_000))
+            return answered if answered.status != 202 else None
+        refused = wait_until(refusal, "celld refuses jobs")
         self.assert_problem(refused, 503, "draining")
         self.assertGreaterEqual(int(refused.headers["retry-after"]), 1)
         self.assertEqual(client.get("/livez").status, 200)

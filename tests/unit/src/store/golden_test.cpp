@@ -276,10 +276,11 @@ TEST_CASE("keys that an older celld had begun to move are in one table after the
                      .c_str());
   migrate(golden);
   const auto indexed = " job <= " + std::to_string(middle);
-  for (const std::string table : {"lines", "jobs_of_entity"}) {
-    const auto count = [&](const std::string& which) {
-      return golden.query_integer(("SELECT count(*) FROM " + table + " WHERE" + which).c_str());
-    };
+  const auto count_in = [&](const std::string& table, const std::string& which) {
+    return golden.query_integer(("SELECT count(*) FROM " + table + " WHERE" + which).c_str());
+  };
+  for (const char* table : {"lines", "jobs_of_entity"}) {
+    const auto count = [&](const std::string& which) { return count_in(table, which); };
     INFO("table " << table);
     CHECK(count(indexed) > 0);
     CHECK(count(" NOT" + indexed) == 0);
@@ -339,6 +340,7 @@ TEST_CASE("a migration that is cut off at any point is completed by the next sta
           migrate(golden, version + 1);  // The next ones have databases of their own.
           completed = true;
         } catch (const SqliteFailure&) {
+          completed = false;
         }
       }
       Connection connection{path, Connection::Access::read_write};

@@ -9,6 +9,39 @@
 
 namespace celld::store::test {
 
+namespace {
+
+std::int64_t count(Connection& connection, const std::string& rows) {
+  return connection.query_integer(("SELECT count(*) FROM (" + rows + ")").c_str());
+}
+
+/// `keys` selects what the table must have, of all jobs.
+void check_table(Connection& connection, const std::string& table, const std::string& keys) {
+  INFO("table " << table);
+  const std::string setting = "(SELECT value FROM settings WHERE name = ";
+  const auto stored = "SELECT * FROM " + table;
+  const auto indexed = keys + " AND id <= " + setting + "'indexed_id')";
+  CHECK(count(connection, indexed + " EXCEPT " + stored) == 0);
+  CHECK(count(connection, stored + " WHERE job > " + setting + "'indexing_id')") == 0);
+  CHECK(count(connection, stored + " EXCEPT " + keys) == 0);
+  CHECK(count(connection, stored) == count(connection, "SELECT DISTINCT * FROM " + table));
+}
+
+/// A key is in the partition of its job: readers list partitions from the newest to the oldest.
+void check_partitions(Connection& connection, const std::string& index) {
+  INFO("partitions of " << index);
+  const auto parts = "(SELECT * FROM index_partitions WHERE index_name = '" + index + "')";
+  const auto keys = "SELECT 1 FROM " + index + "_by_part AS keys";
+  CHECK(count(connection, keys + " WHERE part NOT IN (SELECT part FROM " + parts + ")") == 0);
+  CHECK(count(connection, keys + " JOIN " + parts + " AS own ON own.part = keys.part" +
+                              " WHERE job <= after_id") == 0);
+  if (index == "lines") return;
+  CHECK(count(connection, keys + " JOIN " + parts + " AS later ON later.part > keys.part" +
+                              " WHERE job > after_id") == 0);
+}
+
+}  // namespace
+
 void check_indexes(const std::string& database) {
   Connection connection{database, Connection::Access::read_write};
   migrate(connection);  // Defines the functions that follow.
@@ -25,35 +58,12 @@ void check_indexes(const std::string& database) {
       {jobs_of_entity, "SELECT entity_hash(entity_id), id FROM jobs WHERE true"},
       {"jobs_of_batch", "SELECT batch, id FROM jobs WHERE batch IS NOT NULL"},
   }};
-  const auto count = [&](const std::string& rows) {
-    return connection.query_integer(("SELECT count(*) FROM (" + rows + ")").c_str());
-  };
-  const std::string setting = "(SELECT value FROM settings WHERE name = ";
-  for (const auto& [table, keys] : tables) {
-    INFO("table " << table);
-    const auto stored = "SELECT * FROM " + table;
-    CHECK(count(keys + " AND id <= " + setting + "'indexed_id') EXCEPT " + stored) == 0);
-    CHECK(count(stored + " WHERE job > " + setting + "'indexing_id')") == 0);
-    CHECK(count(stored + " EXCEPT " + keys) == 0);
-    CHECK(count(stored) == count("SELECT DISTINCT * FROM " + table));
-  }
-  // A key is in the partition of its job: readers list partitions from the newest to the oldest.
-  for (const std::string index : {"lines", "jobs_of_entity"}) {
-    INFO("partitions of " << index);
-    const auto parts = "(SELECT * FROM index_partitions WHERE index_name = '" + index + "')";
-    const auto keys = index + "_by_part AS keys";
-    CHECK(count("SELECT 1 FROM " + keys + " WHERE part NOT IN (SELECT part FROM " + parts + ")") ==
-          0);
-    CHECK(count("SELECT 1 FROM " + keys + " JOIN " + parts + " AS own ON own.part = keys.part" +
-                " WHERE job <= after_id") == 0);
-    if (index == "lines") continue;
-    CHECK(count("SELECT 1 FROM " + keys + " JOIN " + parts + " AS later ON later.part > keys.part" +
-                " WHERE job > after_id") == 0);
-  }
+  for (const auto& [table, keys] : tables) check_table(connection, table, keys);
+  for (const char* index : {"lines", "jobs_of_entity"}) check_partitions(connection, index);
   const std::string counted = "SELECT cell, origin, stored FROM route_counts WHERE stored > 0";
   const std::string jobs = "SELECT cell, origin, count(*) FROM jobs GROUP BY cell, origin";
-  CHECK(count(counted + " EXCEPT " + jobs) == 0);
-  CHECK(count(jobs + " EXCEPT " + counted) == 0);
+  CHECK(count(connection, counted + " EXCEPT " + jobs) == 0);
+  CHECK(count(connection, jobs + " EXCEPT " + counted) == 0);
 }
 
 }  // namespace celld::store::test

@@ -186,7 +186,7 @@ void CapacityBook::note(Id id, Entry& entry) {
   if (entry.wants_since == 0) entry.wants_since = ++last_want_;
   entry.lacks = share - entry.held;
   wanted_ += entry.lacks;
-  wanting_.emplace(Place{entry.held >= entry.terms.guarantee, entry.wants_since}, id);
+  wanting_.emplace(Priority{entry.held >= entry.terms.guarantee, entry.wants_since}, id);
 }
 
 void CapacityBook::erase_notes(Id id, Entry& entry) {
@@ -196,7 +196,7 @@ void CapacityBook::erase_notes(Id id, Entry& entry) {
   surplus_.erase({false, id});
   surplus_.erase({true, id});
   for (const bool beyond : {false, true}) {
-    wanting_.erase(Place{beyond, entry.wants_since});
+    wanting_.erase(Priority{beyond, entry.wants_since});
   }
 }
 

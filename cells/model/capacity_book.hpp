@@ -94,7 +94,7 @@ class CapacityBook {
     std::uint32_t expected() const { return recall_to.value_or(held); }
   };
   /// Cells that want a part of their guarantee come first.
-  using Place = std::pair<bool, std::uint64_t>;
+  using Priority = std::pair<bool, std::uint64_t>;
 
   void drop(const CellKey& cell);
   void change(Id id, const SlotTerms& terms, std::uint32_t need);
@@ -121,7 +121,7 @@ class CapacityBook {
   MaxMinShares shares_;
   std::map<CellKey, Id> ids_;
   std::map<Id, Entry> cells_;
-  std::map<Place, Id> wanting_;            ///< Cells that hold less than their share.
+  std::map<Priority, Id> wanting_;         ///< Cells that hold less than their share.
   std::set<std::pair<bool, Id>> surplus_;  ///< Cells that hold more; true: beyond the guarantee.
   std::set<Id> lacking_;                   ///< Cells that hold less than their guarantee.
   Id last_id_ = 0;

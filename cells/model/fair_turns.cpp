@@ -14,7 +14,7 @@ constexpr std::size_t remembered_max = 1000;
 
 void FairTurns::join(Party& party) {
   if (party.in_ring()) return;
-  if (party.place_ == Party::Place::suspended) {
+  if (party.membership_ == Party::Membership::suspended) {
     suspended_ -= 1;
   } else {
     party.clock_us_ = std::max(party.clock_us_, now_us_);
@@ -25,22 +25,22 @@ void FairTurns::join(Party& party) {
 }
 
 void FairTurns::enter(Party& party) {
-  party.place_ = Party::Place::ring;
+  party.membership_ = Party::Membership::ring;
   party.order_ = ++last_order_;
   ring_.insert(&party);
 }
 
 void FairTurns::leave(Party& party) {
-  if (party.place_ == Party::Place::outside) return;
+  if (party.membership_ == Party::Membership::outside) return;
   party.in_ring() ? void(ring_.erase(&party)) : void(suspended_ -= 1);
   weight_ -= party.weight_;
-  party.place_ = Party::Place::outside;
+  party.membership_ = Party::Membership::outside;
 }
 
 void FairTurns::suspend(Party& party) {
   if (!party.in_ring()) return;
   ring_.erase(&party);
-  party.place_ = Party::Place::suspended;
+  party.membership_ = Party::Membership::suspended;
   suspended_ += 1;
 }
 
@@ -79,7 +79,7 @@ void FairTurns::owe(Party& party, microseconds service_time) {
 }
 
 void FairTurns::set_weight(Party& party, std::uint32_t weight) {
-  if (party.place_ != Party::Place::outside) weight_ = weight_ - party.weight_ + weight;
+  if (party.membership_ != Party::Membership::outside) weight_ = weight_ - party.weight_ + weight;
   party.weight_ = weight;
 }
 

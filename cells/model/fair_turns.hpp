@@ -15,8 +15,9 @@ namespace cells {
 
 /// Parties take turns by start-time fair queueing (P. Goyal, H. M. Vin and H. Cheng, "Start-Time
 /// Fair Queueing", 1996), charged by service time: an estimate when a service starts, corrected
-/// when it ends. Each party has a clock, which its service advances by time / weight; the party
-/// with the earliest clock goes first. Not thread-safe.
+/// when it ends. (A *service* is here, as in that paper, one time of being served.) Each party has
+/// a clock, which its service advances by time / weight; the party with the earliest clock goes
+/// first. Not thread-safe.
 ///
 /// While services do not overlap, a party gets at least what the fluid model (GPS) gives it, minus
 /// at most the longest service of each party, its own included (docs/reliability.md, P7).
@@ -25,19 +26,19 @@ class FairTurns {
   /// Takes part while it is in the ring, and must not move in memory during that time.
   class Party {
    public:
-    bool in_ring() const { return place_ == Place::ring; }
+    bool in_ring() const { return membership_ == Membership::ring; }
     /// Whether a service that was charged has not ended.
     bool is_served() const { return !charged_us_.empty(); }
 
    private:
     friend class FairTurns;
-    enum class Place : std::uint8_t { outside, ring, suspended };
+    enum class Membership : std::uint8_t { outside, ring, suspended };
 
     std::int64_t clock_us_ = 0;    ///< When its next service starts, in virtual time.
     std::int64_t entered_us_ = 0;  ///< Its clock when it entered the ring.
     std::uint64_t order_ = 0;      ///< Among parties with equal clocks the lower goes first.
     std::uint32_t weight_ = 1;
-    Place place_ = Place::outside;
+    Membership membership_ = Membership::outside;
     /// How far each service that has not ended has moved the clock, oldest service first.
     std::deque<std::int64_t> charged_us_;
     std::int64_t charged_sum_us_ = 0;

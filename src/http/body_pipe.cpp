@@ -11,10 +11,10 @@ constexpr int steps_per_run = 16;  // Then the thread serves other requests.
 
 }  // namespace
 
-BodyPipe::BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
-                   const Endpoints::StreamEntry& entry, Request request)
+BodyPipe::BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t exchange_number,
+                   ServerState& state, const Endpoints::StreamEntry& entry, Request request)
     : slot_(std::move(slot)),
-      turn_(turn),
+      exchange_number_(exchange_number),
       state_(state),
       entry_(entry),
       request_(std::move(request)) {}
@@ -128,7 +128,7 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
       if (sink && step == Step::abort) sink->on_abort();
     }
   } catch (...) {
-    Responder::Exchange exchange(slot_, turn_);
+    Responder::Exchange exchange(slot_, exchange_number_);
     exchange.serve(entry_.endpoint);
     exchange.refuse(500, "The request failed.");
     stop_taking();
@@ -136,7 +136,7 @@ void BodyPipe::perform(Step step, const std::string& piece) noexcept {
 }
 
 void BodyPipe::call_handler() {
-  auto exchange = std::make_shared<Responder::Exchange>(slot_, turn_);
+  auto exchange = std::make_shared<Responder::Exchange>(slot_, exchange_number_);
   exchange->serve(entry_.endpoint);
   sink_ = entry_.handler(request_, Responder(std::move(exchange)), shared_from_this());
   request_ = Request{};
@@ -147,7 +147,7 @@ void BodyPipe::call_handler() {
 void BodyPipe::call_on_timeout() {
   const auto sink = std::move(sink_);
   if (sink && sink->on_timeout()) return;
-  Responder::Exchange exchange(slot_, turn_);
+  Responder::Exchange exchange(slot_, exchange_number_);
   exchange.serve(entry_.endpoint);
   exchange.refuse(408, std::move(timeout_detail_));
   if (sink) sink->on_abort();
@@ -161,7 +161,7 @@ void BodyPipe::stop_taking() {
     pieces_.clear();
     queued_bytes_ = 0;
   }
-  slot_->notify(Notice::Kind::body_refused, turn_);
+  slot_->notify(Notice::Kind::body_refused, exchange_number_);
 }
 
 /// Called with the lock held, like ask_for_more.
@@ -174,7 +174,7 @@ void BodyPipe::schedule() {
 void BodyPipe::ask_for_more() {
   if (!holding_ || pauses_ > 0 || queued_bytes_ > queued_bytes_low) return;
   holding_ = false;
-  slot_->notify(Notice::Kind::body_wanted, turn_);
+  slot_->notify(Notice::Kind::body_wanted, exchange_number_);
 }
 
 }  // namespace celld::http

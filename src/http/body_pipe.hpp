@@ -19,7 +19,7 @@ namespace celld::http {
 /// piece.
 class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_this<BodyPipe> {
  public:
-  BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, ServerState& state,
+  BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t exchange_number, ServerState& state,
            const Endpoints::StreamEntry& entry, Request request);
 
   // From the poller.
@@ -62,7 +62,7 @@ class BodyPipe : public Task, public BodyFlow, public std::enable_shared_from_th
   void end_with(Ending ending);
 
   const std::shared_ptr<AnswerSlot> slot_;
-  const std::uint64_t turn_;
+  const std::uint64_t exchange_number_;
   ServerState& state_;  // Its pool runs this task; the slot keeps it alive.
   const Endpoints::StreamEntry& entry_;
 

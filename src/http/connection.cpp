@@ -78,7 +78,7 @@ void Connection::on_writable() {
 }
 
 void Connection::on_notice(Notice&& notice) {
-  if (state_ == State::closed || !slot_->is_current(notice.turn)) return;
+  if (state_ == State::closed || !slot_->is_current(notice.exchange_number)) return;
   if (notice.kind == Notice::Kind::answered) {
     if (notice.failed) return abandon();
     closes_ = notice.closes;
@@ -308,8 +308,9 @@ void Connection::begin_request(RequestHead head) {
 void Connection::begin_stream(const Endpoints::StreamEntry& entry, RequestHead head) {
   decoder_.emplace(head.body, std::numeric_limits<std::uint64_t>::max());
   // Until the body has ended, no answer may promise to keep the connection.
-  const auto turn = slot_->open({form_.head_only, false, form_.http_1_0}, true);
-  pipe_ = std::make_shared<BodyPipe>(slot_, turn, *loop_.server, entry, std::move(head.request));
+  const auto exchange_number = slot_->open({form_.head_only, false, form_.http_1_0}, true);
+  pipe_ = std::make_shared<BodyPipe>(slot_, exchange_number, *loop_.server, entry,
+                                     std::move(head.request));
   pipe_->open();
 }
 
@@ -400,8 +401,8 @@ void Connection::finish_body() {
     pipe_->end();
     return;
   }
-  const auto turn = slot_->open(form_, readable_ || client_done_);
-  task_->set_exchange(std::make_shared<Responder::Exchange>(slot_, turn));
+  const auto exchange_number = slot_->open(form_, readable_ || client_done_);
+  task_->set_exchange(std::make_shared<Responder::Exchange>(slot_, exchange_number));
   loop_.tasks.push_back(std::move(task_));
 }
 

@@ -147,7 +147,7 @@ void Connection::drop_stream() {
 
 void Connection::finish_answer() {
   disarm();
-  slot_->end_turn();
+  slot_->end_exchange();
   release(output_);
   output_written_ = 0;
   drop_request();

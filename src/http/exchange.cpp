@@ -12,7 +12,7 @@ std::uint64_t AnswerSlot::open(AnswerForm form, bool input_waits) {
   form_ = form;
   answered_ = false;
   input_waits_ = input_waits;
-  return ++turn_;
+  return ++exchange_number_;
 }
 
 void AnswerSlot::allow_keep_alive() {
@@ -23,13 +23,13 @@ void AnswerSlot::allow_keep_alive() {
 bool AnswerSlot::revoke() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(answered_, true)) return false;
-  ++turn_;
+  ++exchange_number_;
   return true;
 }
 
-void AnswerSlot::end_turn() {
+void AnswerSlot::end_exchange() {
   const std::lock_guard lock(mutex_);
-  ++turn_;
+  ++exchange_number_;
 }
 
 void AnswerSlot::disconnect() {
@@ -37,14 +37,14 @@ void AnswerSlot::disconnect() {
   gone_ = true;
 }
 
-bool AnswerSlot::is_current(std::uint64_t turn) const {
+bool AnswerSlot::is_current(std::uint64_t exchange_number) const {
   const std::lock_guard lock(mutex_);
-  return !gone_ && turn == turn_;
+  return !gone_ && exchange_number == exchange_number_;
 }
 
-bool AnswerSlot::claim(std::uint64_t turn) {
+bool AnswerSlot::take(std::uint64_t exchange_number) {
   const std::lock_guard lock(mutex_);
-  return !gone_ && turn == turn_ && !std::exchange(answered_, true);
+  return !gone_ && exchange_number == exchange_number_ && !std::exchange(answered_, true);
 }
 
 void AnswerSlot::deliver(const Response& response) {
@@ -81,8 +81,8 @@ std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamOp
   notice.unwritten = serialise_stream_head(head, form, options.length);
   std::shared_ptr<StreamBuffer> stream;
   if (has_body(head, form)) {
-    stream = std::make_shared<StreamBuffer>(shared_from_this(), notice.turn, std::move(options),
-                                            chunked);
+    stream = std::make_shared<StreamBuffer>(shared_from_this(), notice.exchange_number,
+                                            std::move(options), chunked);
     if (!head.body.empty()) {
       auto first = stream->take_first(std::move(head.body));
       first.insert(0, notice.unwritten);  // In place: the piece may be large.
@@ -95,47 +95,47 @@ std::shared_ptr<StreamBuffer> AnswerSlot::begin_stream(Response&& head, StreamOp
   return stream;
 }
 
-/// The notice that answers the current turn, and the form of that answer.
+/// The notice that answers the current request, and the form of that answer.
 std::pair<Notice, AnswerForm> AnswerSlot::begin_answer(Notice::Kind kind) {
   Notice notice{kind, shared_from_this(), 0, {}, false, false};
   AnswerForm form;
   {
     const std::lock_guard lock(mutex_);
     form = form_;
-    notice.turn = turn_;
+    notice.exchange_number = exchange_number_;
   }
   form.keep_alive = form.keep_alive && !state_->shutting_down.load();
   notice.closes = !form.keep_alive;
   return {std::move(notice), form};
 }
 
-void AnswerSlot::give_up(std::uint64_t turn) noexcept {
+void AnswerSlot::give_up(std::uint64_t exchange_number) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!gone_ && turn == turn_) socket_.cut();
+  if (!gone_ && exchange_number == exchange_number_) socket_.cut();
 }
 
-void AnswerSlot::notify(Notice::Kind kind, std::uint64_t turn) {
-  state_->mailbox.post(Notice{kind, shared_from_this(), turn, {}, false, false});
+void AnswerSlot::notify(Notice::Kind kind, std::uint64_t exchange_number) {
+  state_->mailbox.post(Notice{kind, shared_from_this(), exchange_number, {}, false, false});
 }
 
 Responder::Exchange::~Exchange() {
   try {
     refuse(500, "The request was not answered.");
   } catch (...) {  // Out of memory: a closed connection is better than one that waits forever.
-    slot_->give_up(turn_);
+    slot_->give_up(exchange_number_);
   }
 }
 
 void Responder::Exchange::answer(Response&& response) {
   call_listener(response.status);
-  if (!slot_->claim(turn_)) return;
+  if (!slot_->take(exchange_number_)) return;
   note(response.status);
   slot_->deliver(response);
 }
 
 AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamOptions options) {
   call_listener(head.status);
-  if (!slot_->claim(turn_)) return {};
+  if (!slot_->take(exchange_number_)) return {};
   note(head.status);
   auto buffer = slot_->begin_stream(std::move(head), std::move(options));
   return buffer ? AnswerStream(std::make_shared<AnswerStream::Channel>(std::move(buffer)))
@@ -144,7 +144,7 @@ AnswerStream Responder::Exchange::begin_stream(Response&& head, StreamOptions op
 
 void Responder::Exchange::refuse(int status, std::string detail, std::string allow) {
   call_listener(status);
-  if (!slot_->claim(turn_)) return;
+  if (!slot_->take(exchange_number_)) return;
   note(status);
   slot_->deliver(slot_->state().refusal(status, std::move(detail), std::move(allow)));
 }

@@ -18,8 +18,8 @@ class StreamBuffer;
 
 struct Notice {
   enum class Kind {
-    answered,        ///< The turn is answered; all but `unwritten` has been sent.
-    stream_begun,    ///< `stream` answers the turn; `unwritten` is its beginning.
+    answered,        ///< The request is answered; all but `unwritten` has been sent.
+    stream_begun,    ///< `stream` answers the request; `unwritten` is its beginning.
     stream_written,  ///< The stream has more data, or has ended.
     stream_overrun,  ///< More was written than may be kept: the connection closes.
     body_wanted,     ///< A streamed body that was held back may continue.
@@ -27,7 +27,7 @@ struct Notice {
   };
   Kind kind = Kind::answered;
   std::shared_ptr<AnswerSlot> slot;
-  std::uint64_t turn = 0;
+  std::uint64_t exchange_number = 0;
   std::string unwritten;
   bool closes = false;  ///< The answer announced that the connection closes.
   bool failed = false;  ///< Sending it failed.

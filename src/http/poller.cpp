@@ -166,7 +166,7 @@ void Poller::take_notices() {
   server_->mailbox.take(notices_);
   for (auto& notice : notices_) {
     auto& slot = *notice.slot;
-    if (slot.is_current(notice.turn)) {
+    if (slot.is_current(notice.exchange_number)) {
       slot.connection().on_notice(std::move(notice));
     } else if (notice.stream) {
       notice.stream->close();  // The client left before the stream began: tells its writer.

@@ -8,18 +8,21 @@
 
 namespace celld::http {
 
-StreamBuffer::StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn,
+StreamBuffer::StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t exchange_number,
                            StreamOptions options, bool chunked)
-    : slot_(std::move(slot)), turn_(turn), options_(std::move(options)), chunked_(chunked) {}
+    : slot_(std::move(slot)),
+      exchange_number_(exchange_number),
+      options_(std::move(options)),
+      chunked_(chunked) {}
 
 bool StreamBuffer::write(std::string data) {
   const std::lock_guard lock(mutex_);
-  if (ended_ || overrun_ || !slot_->is_current(turn_)) return false;
+  if (ended_ || overrun_ || !slot_->is_current(exchange_number_)) return false;
   const auto kept_bytes = written_.size() + unsent_bytes_;
   if (kept_bytes > 0 && kept_bytes + data.size() > slot_->state().limits.stream_backlog_bytes_max) {
     overrun_ = true;
     release(written_);
-    slot_->notify(Notice::Kind::stream_overrun, turn_);
+    slot_->notify(Notice::Kind::stream_overrun, exchange_number_);
     return false;
   }
   if (data.empty()) return true;
@@ -36,17 +39,17 @@ bool StreamBuffer::write(std::string data) {
 void StreamBuffer::end() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(ended_, true)) return;
-  if (options_.length && total_bytes_ != *options_.length) return slot_->give_up(turn_);
+  if (options_.length && total_bytes_ != *options_.length) return slot_->give_up(exchange_number_);
   announce();
 }
 
 void StreamBuffer::give_up() noexcept {
-  slot_->give_up(turn_);
+  slot_->give_up(exchange_number_);
 }
 
 bool StreamBuffer::connected() const {
   const std::lock_guard lock(mutex_);
-  return !ended_ && !overrun_ && slot_->is_current(turn_);
+  return !ended_ && !overrun_ && slot_->is_current(exchange_number_);
 }
 
 std::string StreamBuffer::take_first(std::string data) {
@@ -109,7 +112,7 @@ std::string StreamBuffer::framed(std::string data) const {
 /// Called with the lock held.
 void StreamBuffer::announce() {
   if (announced_) return;
-  slot_->notify(Notice::Kind::stream_written, turn_);
+  slot_->notify(Notice::Kind::stream_written, exchange_number_);
   announced_ = true;
 }
 

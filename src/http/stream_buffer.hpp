@@ -19,8 +19,8 @@ namespace celld::http {
 /// to the poller is pending, so that this buffer is all the memory that a stream takes.
 class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
  public:
-  StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t turn, StreamOptions options,
-               bool chunked);
+  StreamBuffer(std::shared_ptr<AnswerSlot> slot, std::uint64_t exchange_number,
+               StreamOptions options, bool chunked);
 
   // From any thread.
 
@@ -57,7 +57,7 @@ class StreamBuffer : public std::enable_shared_from_this<StreamBuffer> {
   void announce();
 
   const std::shared_ptr<AnswerSlot> slot_;
-  const std::uint64_t turn_;
+  const std::uint64_t exchange_number_;
   const StreamOptions options_;
   const bool chunked_;
 

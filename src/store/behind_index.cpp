@@ -3,11 +3,11 @@
 namespace celld::store {
 
 BehindIndex::BehindIndex(Connection& connection, const IndexTables::Form& form,
-                         const Generations& generations, const PageSizes& pages)
+                         const Generations& generations, const WriteLimits& limits)
     : generations_(generations),
       width_(form.columns.width),
       prefix_(form.columns.prefix),
-      tables_(connection, form, pages) {}
+      tables_(connection, form, limits) {}
 
 void BehindIndex::add(const IndexKey& key) {
   const auto id = id_of(key);

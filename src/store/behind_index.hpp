@@ -32,7 +32,7 @@ struct Generations {
 class BehindIndex {
  public:
   BehindIndex(Connection& connection, const IndexTables::Form& form, const Generations& generations,
-              const PageSizes& pages);
+              const WriteLimits& limits);
 
   void add(const IndexKey& key);
   void remove(const IndexKey& key);

@@ -5,10 +5,10 @@
 namespace celld::store {
 
 BehindList::BehindList(Connection& connection, const Form& form, const Generations& generations,
-                       const PageSizes& pages)
+                       const WriteLimits& limits)
     : generations_(generations),
       tables_(connection, {form.table, form.partitions, false, {{form.column, "job"}, 2, 1}},
-              pages) {}
+              limits) {}
 
 void BehindList::add(std::int64_t property, std::int64_t job) {
   if (job > generations_.moving) {

@@ -22,7 +22,7 @@ class BehindList {
     const char* column;
   };
   BehindList(Connection& connection, const Form& form, const Generations& generations,
-             const PageSizes& pages);
+             const WriteLimits& limits);
 
   void add(std::int64_t property, std::int64_t job);
   /// The row of the job must be removed in the same transaction.

@@ -21,16 +21,16 @@ constexpr std::size_t retired_min = 256;
 
 }  // namespace
 
-IndexTables::IndexTables(Connection& connection, const Form& form, const PageSizes& pages)
-    : partitions_max_(std::max<std::size_t>(pages.partitions_max, 1) *
+IndexTables::IndexTables(Connection& connection, const Form& form, const WriteLimits& limits)
+    : partitions_max_(std::max<std::size_t>(limits.partitions_max, 1) *
                       (form.is_searched ? 1 : partitions_per_list)),
       // A job without a key may fall due later, or be reopened. Then its key goes to its partition.
       kept_max_(form.is_searched ? partitions_max_ * 3 / 4 : 0),
-      retired_min_(std::min(retired_min, pages.partition_jobs)),
+      retired_min_(std::min(retired_min, limits.partition_jobs)),
       table_(connection, form.table, form.columns) {
   if (form.partitions == nullptr) return;
   partitions_.emplace(connection, Partitions::Form{form.table, form.partitions, form.is_searched},
-                      form.columns, pages.partition_jobs, pages.generation_jobs);
+                      form.columns, limits.partition_jobs, limits.generation_jobs);
 }
 
 void IndexTables::insert(const IndexKey& key) {

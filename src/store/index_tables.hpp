@@ -11,8 +11,8 @@
 
 #include "src/store/key_columns.hpp"
 #include "src/store/key_table.hpp"
-#include "src/store/page_sizes.hpp"
 #include "src/store/partitions.hpp"
+#include "src/store/write_limits.hpp"
 
 namespace celld::store {
 
@@ -24,7 +24,7 @@ class IndexTables {
     bool is_searched;        ///< The writer searches the index.
     KeyColumns columns;
   };
-  IndexTables(Connection& connection, const Form& form, const PageSizes& pages);
+  IndexTables(Connection& connection, const Form& form, const WriteLimits& limits);
 
   void insert(const IndexKey& key);
   void remove(const IndexKey& key);

@@ -55,17 +55,17 @@ std::int64_t line_hash(std::int64_t routing_key, std::string_view entity_type,
   return static_cast<std::int64_t>(hash);
 }
 
-JobIndexes::JobIndexes(Connection& connection, const PageSizes& pages)
-    : pages_(pages),
+JobIndexes::JobIndexes(Connection& connection, const WriteLimits& limits)
+    : limits_(limits),
       generations_{
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexed_id'"),
           connection.query_integer("SELECT value FROM settings WHERE name = 'indexing_id'")},
       save_(connection, "UPDATE settings SET value = ?2 WHERE name = ?1"),
-      lines_(connection, lines, generations_, pages),
-      turns_(connection, turns, generations_, pages),
-      by_routing_key_(connection, by_routing_key, generations_, pages),
-      by_entity_(connection, by_entity, generations_, pages),
-      by_batch_(connection, by_batch, generations_, pages) {
+      lines_(connection, lines, generations_, limits),
+      turns_(connection, turns, generations_, limits),
+      by_routing_key_(connection, by_routing_key, generations_, limits),
+      by_entity_(connection, by_entity, generations_, limits),
+      by_batch_(connection, by_batch, generations_, limits) {
   load(connection);
 }
 
@@ -90,7 +90,7 @@ void JobIndexes::load(Connection& connection) {
     if (id > generations_.moving) ++recent_;
   }
   // The move begins anew, so the jobs that came during it count again.
-  unwritten_ = std::min(recent_, pages_.generation_jobs);
+  unwritten_ = std::min(recent_, limits_.generation_jobs);
   by_routing_key_.finish_loading();
   by_entity_.finish_loading();
   by_batch_.finish_loading();
@@ -134,9 +134,9 @@ void JobIndexes::remove(JobId id, std::int64_t routing_key, std::string_view ent
 // --- Writing behind --------------------------------------------------------------------------
 
 void JobIndexes::write_behind() {
-  if (!is_moving_ && recent_ >= pages_.generation_jobs) start_move();
-  if (unwritten_ >= std::min(pages_.jobs_per_move, pages_.generation_jobs)) {
-    const auto jobs = std::min(unwritten_, pages_.jobs_per_commit_max);
+  if (!is_moving_ && recent_ >= limits_.generation_jobs) start_move();
+  if (unwritten_ >= std::min(limits_.jobs_per_move, limits_.generation_jobs)) {
+    const auto jobs = std::min(unwritten_, limits_.jobs_per_commit_max);
     unwritten_ -= jobs;
     if (is_moving_) move(jobs);
   }

@@ -12,7 +12,7 @@
 #include "src/store/backlogs.hpp"
 #include "src/store/behind_index.hpp"
 #include "src/store/behind_list.hpp"
-#include "src/store/page_sizes.hpp"
+#include "src/store/write_limits.hpp"
 
 namespace celld::store {
 
@@ -25,7 +25,7 @@ std::int64_t line_hash(std::int64_t routing_key, std::string_view entity_type,
 class JobIndexes {
  public:
   /// Reads what is not in the tables yet.
-  JobIndexes(Connection& connection, const PageSizes& pages);
+  JobIndexes(Connection& connection, const WriteLimits& limits);
 
   void add(cells::JobId id, const Standing& at, const cells::Entity& entity);
   void change(cells::JobId id, const Standing& before, const Standing& after,
@@ -64,7 +64,7 @@ class JobIndexes {
   void end_move();
   void save();
 
-  const PageSizes pages_;
+  const WriteLimits limits_;
   Generations generations_;
   Statement save_;
   BehindIndex lines_;

@@ -59,7 +59,7 @@ void insert_jobs(const std::string& path, const StoreContent& content,
   Connection connection{path, Connection::Access::read_write};
   connection.execute("PRAGMA synchronous = FULL");
   migrate(connection);
-  SqliteJobs jobs{connection, PageSizes{}};
+  SqliteJobs jobs{connection, WriteLimits{}};
   for (const auto& job : kept) {
     InsertJob insert{job};
     if (const auto key = keys.find(job->id); key != keys.end()) insert.idempotency = key->second;

@@ -81,7 +81,7 @@ OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& 
       stats_(std::move(stats)),
       locks_(std::move(locks)),
       connection_(open_for_writing(path, options)),
-      jobs_(connection_, options.pages) {
+      jobs_(connection_, options.writes) {
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
 }
 

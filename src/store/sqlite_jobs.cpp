@@ -33,12 +33,12 @@ RoutingKey routing_key_of(const JobSpec& spec) {
 // `turn` and `marks` are numbers that src/store/schema.cpp explains, at the table `jobs` and at
 // version 5: the turn of a runnable job is 100 * lane + 10 - priority, that of any other open job
 // 10 + state (12: running), `marks & 2` is set while a job is held, and `marks >> 3` is its lane.
-SqliteJobs::SqliteJobs(Connection& connection, const PageSizes& pages)
+SqliteJobs::SqliteJobs(Connection& connection, const WriteLimits& limits)
     : connection_(connection),
-      pages_(pages),
-      backlogs_(connection, pages.route_changes),
-      indexes_(connection, pages),
-      batches_(connection, pages.batches),
+      limits_(limits),
+      backlogs_(connection, limits.route_changes),
+      indexes_(connection, limits),
+      batches_(connection, limits.batches),
       schedules_(connection),
       insert_(connection),
       update_(connection),

@@ -14,17 +14,17 @@
 #include "src/store/backlogs.hpp"
 #include "src/store/batch_rows.hpp"
 #include "src/store/job_indexes.hpp"
-#include "src/store/page_sizes.hpp"
 #include "src/store/record.hpp"
 #include "src/store/schedule_rows.hpp"
 #include "src/store/sqlite.hpp"
+#include "src/store/write_limits.hpp"
 
 namespace celld::store {
 
 class SqliteJobs {
  public:
   /// Needs the only connection that writes, and an up-to-date schema.
-  SqliteJobs(Connection& connection, const PageSizes& pages);
+  SqliteJobs(Connection& connection, const WriteLimits& limits);
 
   cells::EpochStarted apply(const cells::StartEpoch& request);
   cells::CellsLoaded apply(const cells::LoadCells&);
@@ -107,7 +107,7 @@ class SqliteJobs {
                                     cells::milliseconds priority_step);
 
   Connection& connection_;
-  const PageSizes pages_;
+  const WriteLimits limits_;
   Backlogs backlogs_;
   JobIndexes indexes_;
   BatchRows batches_;

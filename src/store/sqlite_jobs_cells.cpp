@@ -39,7 +39,7 @@ void SqliteJobs::apply(const ReleaseHolds&) {
   touch();
   for (;;) {
     std::vector<JobId> held;
-    select_held_.bind(1, static_cast<std::int64_t>(pages_.holds));
+    select_held_.bind(1, static_cast<std::int64_t>(limits_.holds));
     while (select_held_.step()) held.push_back(to_id(select_held_.integer(0)));
     select_held_.reset();
     if (held.empty()) return;

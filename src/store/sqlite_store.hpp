@@ -18,9 +18,9 @@
 
 #include "cells/ports/job_store.hpp"
 #include "src/store/group_commit.hpp"
-#include "src/store/page_sizes.hpp"
 #include "src/store/read_limits.hpp"
 #include "src/store/store.hpp"
+#include "src/store/write_limits.hpp"
 
 namespace celld::store {
 
@@ -30,7 +30,7 @@ struct SqliteOptions {
   bool compact = false;           ///< Rewrite the database without its unused pages.
   CommitOptions commits;
   std::int64_t wal_pages_max = 4000;  ///< A longer write-ahead log triggers a checkpoint.
-  PageSizes pages;
+  WriteLimits writes;
   ReadLimits reads;
   BackupOptions backup;
   /// False: the actors run on the scheduler of the actor system, for tests on virtual time.

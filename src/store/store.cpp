@@ -12,7 +12,7 @@ SqliteOptions sqlite_options(const config::Store& configured, const std::string&
   SqliteOptions options;
   options.data_directory = data_directory;
   options.path = configured.path;
-  options.pages.generation_jobs = configured.recent_jobs / 2;
+  options.writes.generation_jobs = configured.recent_jobs / 2;
   return options;
 }
 

@@ -102,7 +102,7 @@ class Pools(EndToEnd):
                        f"{size} workers are ready")
         self.assertEqual(self.wait_for_end(self.submit(a_job()))["state"], "succeeded")
 
-    def test_delete_undoes_an_override(self):
+    def test_delete_removes_an_override(self):
         client = self.start()
         self.resize(9)
         gone = client.delete(POOL)

@@ -95,7 +95,7 @@ class Quotas(EndToEnd):
         gate.let_all()
         wait_until(lambda: self.cell()["queue"]["queued"] == 0, "all run")
 
-    def test_an_override_holds_at_once_survives_a_restart_and_is_undone(self):
+    def test_an_override_holds_at_once_survives_a_restart_and_is_removed(self):
         self.start(cells=[{"queue": {"max_jobs": 100}}])
         self.provider.hold("/dns")
         answer = self.client.put(QUOTA, {"queue": {"max_jobs": 1}, **of_customers(max_running=3)})

@@ -87,48 +87,48 @@ class ArraySplitter final : public BatchSplitter {
     std::size_t begin = 0;  // Of the element, in this piece.
     for (std::size_t at = 0; at < piece.size(); ++at) {
       const char c = piece[at];
-      if (place_ == Place::in_element) {
+      if (state_ == State::in_element) {
         if (!ends_element(c)) {
           note(c);
           continue;
         }
         complete(piece.substr(begin, at - begin), take);
-        place_ = c == ',' ? Place::before_next : Place::after_array;
+        state_ = c == ',' ? State::before_next : State::after_array;
       } else if (!is_blank(c)) {
         if (auto fault = take_between(c); !fault.empty()) return fault;
         begin = at;
       }
     }
-    if (place_ == Place::in_element) text_.add(piece.substr(begin));
+    if (state_ == State::in_element) text_.add(piece.substr(begin));
     return "";
   }
 
   std::string end(const Take&) override {
-    if (place_ == Place::before_array) return "The body is not a JSON array.";
-    if (place_ != Place::after_array) return "The array is not closed.";
+    if (state_ == State::before_array) return "The body is not a JSON array.";
+    if (state_ != State::after_array) return "The array is not closed.";
     return "";
   }
 
   std::uint64_t line() const override { return line_; }
 
  private:
-  enum class Place { before_array, before_first, before_next, in_element, after_array };
+  enum class State { before_array, before_first, before_next, in_element, after_array };
 
   bool ends_element(char c) const { return depth_ == 0 && !in_string_ && (c == ',' || c == ']'); }
 
   /// A character outside the elements; the first one of an element enters it. Returns what is wrong
   /// with it.
   std::string take_between(char c) {
-    if (place_ == Place::before_array && c != '[') return "The body is not a JSON array.";
-    if (place_ == Place::after_array) return "The body goes on after its array.";
-    if (place_ == Place::before_array) {
-      place_ = Place::before_first;
-    } else if (place_ == Place::before_first && c == ']') {
-      place_ = Place::after_array;
+    if (state_ == State::before_array && c != '[') return "The body is not a JSON array.";
+    if (state_ == State::after_array) return "The body goes on after its array.";
+    if (state_ == State::before_array) {
+      state_ = State::before_first;
+    } else if (state_ == State::before_first && c == ']') {
+      state_ = State::after_array;
     } else if (c == ',' || c == ']') {
       return "A comma in the array has no element before or after it.";
     } else {
-      place_ = Place::in_element;
+      state_ = State::in_element;
       note(c);
     }
     return "";
@@ -156,7 +156,7 @@ class ArraySplitter final : public BatchSplitter {
 
   PartialText text_;
   std::uint64_t line_ = 1;
-  Place place_ = Place::before_array;
+  State state_ = State::before_array;
   std::size_t depth_ = 0;  ///< Of open brackets within the element.
   bool in_string_ = false;
   bool escaped_ = false;

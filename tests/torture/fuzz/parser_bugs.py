@@ -31,8 +31,8 @@ BUGS = (
     Bug("cut-at-a-quote", "batch", "the jobs are the same however a body is split",
         "what is known of a string in an element is lost at the end of a piece",
         "src/http/api/batch_splitter.cpp",
-        (("    if (place_ == Place::in_element) text_.add(piece.substr(begin));\n",
-          "    if (place_ == Place::in_element) text_.add(piece.substr(begin));\n"
+        (("    if (state_ == State::in_element) text_.add(piece.substr(begin));\n",
+          "    if (state_ == State::in_element) text_.add(piece.substr(begin));\n"
           "    in_string_ = false;\n"),)),
     Bug("pool-of-zero", "bodies", "a change that is taken is within its bounds",
         "a pool may have no workers",
@@ -86,7 +86,7 @@ BUGS = (
           "bytes->data() + payload_bytes, code.size() / 2)"),)),
     Bug("deep-segment", "mapping", "a value stays within its segment",
         "a slash in a value begins another segment of the path",
-        "src/providers/http/mapping/places.cpp",
+        "src/providers/http/mapping/escaping.cpp",
         (("c == '.' || c == '_' || c == '~';", "c == '.' || c == '_' || c == '~' || c == '/';"),)),
     Bug("secret-note", "mapping", "a text reveals no secret",
         "messages of an answer are not searched for secrets",

@@ -36,7 +36,7 @@ constexpr std::size_t steps_max = 250;
 
 struct Limits {
   ReadLimits reads;
-  celld::store::PageSizes pages;
+  celld::store::WriteLimits writes;
   std::size_t commit_operations_max = 4096;
   std::size_t commit_bytes_max = 8 << 20;
   milliseconds claim_delay{5};
@@ -49,13 +49,13 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.reads.rows_max = 3;
   if (dice.one_in(2)) limits.reads.merged_max = 3;
   if (dice.one_in(2)) limits.reads.names_max = 3;
-  if (dice.one_in(2)) limits.pages.holds = 3;
-  if (dice.one_in(2)) limits.pages.generation_jobs = 3 + dice.below(20);
-  if (dice.one_in(2)) limits.pages.jobs_per_move = 1;
-  if (dice.one_in(2)) limits.pages.partition_jobs = 3 + dice.below(20);
-  if (dice.one_in(2)) limits.pages.partitions_max = 1 + dice.below(3);
-  if (dice.one_in(2)) limits.pages.route_changes = 3;
-  if (dice.one_in(2)) limits.pages.batches = 3;
+  if (dice.one_in(2)) limits.writes.holds = 3;
+  if (dice.one_in(2)) limits.writes.generation_jobs = 3 + dice.below(20);
+  if (dice.one_in(2)) limits.writes.jobs_per_move = 1;
+  if (dice.one_in(2)) limits.writes.partition_jobs = 3 + dice.below(20);
+  if (dice.one_in(2)) limits.writes.partitions_max = 1 + dice.below(3);
+  if (dice.one_in(2)) limits.writes.route_changes = 3;
+  if (dice.one_in(2)) limits.writes.batches = 3;
   if (dice.one_in(2)) limits.commit_operations_max = 1 + dice.below(6);
   if (dice.one_in(3)) limits.commit_bytes_max = 2000;
   limits.claim_delay = milliseconds{1 + dice.below(5)};
@@ -184,7 +184,7 @@ class Run {
     options.commits.bytes_max = limits_.commit_bytes_max;
     options.commits.claim_delay = limits_.claim_delay;
     options.wal_pages_max = limits_.wal_pages_max;
-    options.pages = limits_.pages;
+    options.writes = limits_.writes;
     options.reads = limits_.reads;
     options.own_threads = false;
     options.events.on_fatal = [record = sqlite_.record](const std::string&) {

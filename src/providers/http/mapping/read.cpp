@@ -127,10 +127,10 @@ class MappingReader {
     bound(value, actions_max, pointer);
     if (value.empty()) faults_.push_back({pointer, "must have at least one member"});
     for (const auto& [name, action] : value.items()) {
-      const auto place = json::pointer_to(pointer, name);
+      const auto at = json::pointer_to(pointer, name);
       if (name.empty() || name.size() > action_bytes_max)
-        faults_.push_back({place, "must have a name of 1 to 63 bytes"});
-      actions.emplace(name, read_action(action, place));
+        faults_.push_back({at, "must have a name of 1 to 63 bytes"});
+      actions.emplace(name, read_action(action, at));
     }
   }
 
@@ -285,18 +285,18 @@ class MappingReader {
     NamedTemplates pairs;
     bound(value, members_max, pointer);
     for (const auto& [name, member] : value.items()) {
-      const auto place = json::pointer_to(pointer, name);
+      const auto at = json::pointer_to(pointer, name);
       if (name.empty() || name.size() > name_bytes_max)
-        faults_.push_back({place, "must have a name of 1 to 128 bytes"});
-      if (has_braces(name)) faults_.push_back({place, "must not have a template in its name"});
+        faults_.push_back({at, "must have a name of 1 to 128 bytes"});
+      if (has_braces(name)) faults_.push_back({at, "must not have a template in its name"});
       const bool is_scalar = member.is_number() || member.is_boolean();
       if (!member.is_string() && !is_scalar) {
-        faults_.push_back({place, "must be a string, a number or a boolean"});
+        faults_.push_back({at, "must be a string, a number or a boolean"});
         continue;
       }
       const auto text = is_scalar ? json::dump(member) : member.get<std::string>();
-      if (text.size() > value_bytes_max) faults_.push_back({place, "must have at most 8192 bytes"});
-      if (auto read = templates_->read(text, place, Place::query))
+      if (text.size() > value_bytes_max) faults_.push_back({at, "must have at most 8192 bytes"});
+      if (auto read = templates_->read(text, at, EscapeContext::query))
         pairs.emplace_back(name, std::move(*read));
     }
     return pairs;
@@ -320,7 +320,8 @@ class MappingReader {
       if (!text) continue;
       if (std::string fault = config::header_value_fault(*text); !fault.empty()) {
         reader.fault(name, std::move(fault));
-      } else if (auto read = templates_->read(*text, reader.pointer_of(name), Place::header)) {
+      } else if (auto read =
+                     templates_->read(*text, reader.pointer_of(name), EscapeContext::header)) {
         headers.emplace_back(name, std::move(*read));
       }
     }

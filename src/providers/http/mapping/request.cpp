@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/config/checks.hpp"
-#include "src/providers/http/mapping/places.hpp"
+#include "src/providers/http/mapping/escaping.hpp"
 
 namespace celld::providers::mappings {
 namespace {
@@ -18,7 +18,7 @@ std::variant<std::string, Refusal> render_path(const std::vector<Template>& segm
                                                const Scope& scope) {
   std::string path;
   for (const auto& segment : segments) {
-    auto rendered = render_text(segment, Place::path, scope);
+    auto rendered = render_text(segment, EscapeContext::path, scope);
     if (auto* refusal = std::get_if<Refusal>(&rendered)) return std::move(*refusal);
     const auto text = std::get<std::optional<std::string>>(std::move(rendered)).value_or("");
     const bool is_literal =
@@ -36,7 +36,7 @@ std::variant<std::string, Refusal> render_path(const std::vector<Template>& segm
 std::variant<std::string, Refusal> render_pairs(const NamedTemplates& pairs, const Scope& scope) {
   std::string text;
   for (const auto& [name, value] : pairs) {
-    auto rendered = render_text(value, Place::query, scope);
+    auto rendered = render_text(value, EscapeContext::query, scope);
     if (auto* refusal = std::get_if<Refusal>(&rendered)) return std::move(*refusal);
     auto& there = std::get<std::optional<std::string>>(rendered);
     if (!there) continue;
@@ -49,7 +49,7 @@ std::variant<std::string, Refusal> render_pairs(const NamedTemplates& pairs, con
 std::optional<Refusal> render_headers(const NamedTemplates& headers, const Scope& scope,
                                       Rendered& request) {
   for (const auto& [name, value] : headers) {
-    auto rendered = render_text(value, Place::header, scope);
+    auto rendered = render_text(value, EscapeContext::header, scope);
     if (auto* refusal = std::get_if<Refusal>(&rendered)) return std::move(*refusal);
     auto& there = std::get<std::optional<std::string>>(rendered);
     if (!there) continue;
@@ -68,7 +68,7 @@ MaybeValue render_body(const Body& body, const Scope& scope);
 MaybeValue render_body(const Template& text, const Scope& scope) {
   const Expression* whole = text.whole();
   if (whole == nullptr) {
-    auto rendered = render_text(text, Place::json, scope);
+    auto rendered = render_text(text, EscapeContext::json, scope);
     if (auto* refusal = std::get_if<Refusal>(&rendered)) return std::move(*refusal);
     return json::Value(std::get<std::optional<std::string>>(std::move(rendered)).value_or(""));
   }

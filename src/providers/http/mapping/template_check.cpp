@@ -8,15 +8,15 @@
 namespace celld::providers::mappings {
 namespace {
 
-const char* name_of(Place place) {
-  switch (place) {
-    case Place::path:
+const char* name_of(EscapeContext context) {
+  switch (context) {
+    case EscapeContext::path:
       return "a path";
-    case Place::query:
+    case EscapeContext::query:
       return "a query or a form";
-    case Place::header:
+    case EscapeContext::header:
       return "a header";
-    case Place::json:
+    case EscapeContext::json:
       break;
   }
   return "a text";
@@ -100,7 +100,7 @@ TemplateReader::TemplateReader(const config::NamedSecrets& secrets, Faults& faul
 }
 
 std::optional<Template> TemplateReader::read(const std::string& text, const std::string& pointer,
-                                             Place place) {
+                                             EscapeContext context) {
   auto parsed = parse_template(text);
   if (auto* fault = std::get_if<std::string>(&parsed)) {
     refuse(pointer, std::move(*fault));
@@ -110,8 +110,8 @@ std::optional<Template> TemplateReader::read(const std::string& text, const std:
   bool valid = true;
   for (auto& part : result.parts) {
     if (const auto* expression = std::get_if<Expression>(&part)) {
-      valid = check(*expression, result.whole() != nullptr, pointer, place) && valid;
-    } else if (auto& literal = std::get<std::string>(part); place == Place::query) {
+      valid = check(*expression, result.whole() != nullptr, pointer, context) && valid;
+    } else if (auto& literal = std::get<std::string>(part); context == EscapeContext::query) {
       literal = percent_encode(literal);
     }
   }
@@ -121,7 +121,7 @@ std::optional<Template> TemplateReader::read(const std::string& text, const std:
 std::vector<Template> TemplateReader::read_path(const std::string& text,
                                                 const std::string& pointer) {
   if (text.empty()) return {};
-  auto path = read(text, pointer, Place::path);
+  auto path = read(text, pointer, EscapeContext::path);
   if (!path) return {};
   std::string fault = text.front() == '/' ? "" : "must begin with /";
   for (const auto& part : path->parts) {
@@ -142,7 +142,7 @@ std::vector<Template> TemplateReader::read_path(const std::string& text,
 std::string TemplateReader::defaults_fault(const std::vector<Template>& segments) const {
   for (const auto& segment : segments) {
     if (literal_of(segment)) continue;
-    const auto rendered = render_text(segment, Place::path, scope_);
+    const auto rendered = render_text(segment, EscapeContext::path, scope_);
     const auto* text = std::get_if<std::optional<std::string>>(&rendered);
     if (text == nullptr || !*text || !(text->value().empty() || has_dot_part(text->value())))
       continue;
@@ -155,7 +155,7 @@ std::string TemplateReader::defaults_fault(const std::vector<Template>& segments
 Body TemplateReader::read_body(const json::Value& value, const std::string& pointer) {
   if (!has_templates(value)) return {value};
   if (value.is_string()) {
-    return {read(value.get<std::string>(), pointer, Place::json).value_or(Template{})};
+    return {read(value.get<std::string>(), pointer, EscapeContext::json).value_or(Template{})};
   }
   if (value.is_array()) {
     Body::Array array;
@@ -165,33 +165,33 @@ Body TemplateReader::read_body(const json::Value& value, const std::string& poin
   }
   Body::Object object;
   for (const auto& [name, member] : value.items()) {
-    const auto place = json::pointer_to(pointer, name);
-    if (has_braces(name)) refuse(place, "must not have a template in its name");
-    object.members.emplace_back(name, read_body(member, place));
+    const auto at = json::pointer_to(pointer, name);
+    if (has_braces(name)) refuse(at, "must not have a template in its name");
+    object.members.emplace_back(name, read_body(member, at));
   }
   return {std::make_shared<const Body::Object>(std::move(object))};
 }
 
 bool TemplateReader::check(const Expression& expression, bool is_whole, const std::string& pointer,
-                           Place place) {
+                           EscapeContext context) {
   if (auto fault = name_fault(expression, names_); !fault.empty())
     return refuse(pointer, std::move(fault));
-  if (expression.has(FilterKind::optional) && place == Place::path)
+  if (expression.has(FilterKind::optional) && context == EscapeContext::path)
     return refuse(pointer, "cannot leave out a part of a path: `optional` cannot stand here");
   if (expression.has(FilterKind::optional) && !is_whole)
     return refuse(pointer, "must be a single expression if that is `optional`");
   if (auto fault = filter_fault(expression); !fault.empty())
     return refuse(pointer, std::move(fault));
-  const bool keeps_json = place == Place::json && is_whole;
+  const bool keeps_json = context == EscapeContext::json && is_whole;
   if (is_object(expression) && !keeps_json)
     return refuse(pointer, "has the object `" + expression.name + "`, which cannot stand in " +
-                               name_of(place));
-  return check_without_job(expression, keeps_json, pointer, place);
+                               name_of(context));
+  return check_without_job(expression, keeps_json, pointer, context);
 }
 
 /// Checks the values that do not depend on a job: secrets, constants and defaults.
 bool TemplateReader::check_without_job(const Expression& expression, bool keeps_json,
-                                       const std::string& pointer, Place place) {
+                                       const std::string& pointer, EscapeContext context) {
   auto evaluated = evaluate(expression, scope_);
   if (const auto* refusal = std::get_if<Refusal>(&evaluated))
     return refuse(pointer, "cannot be made: " + refusal->text);
@@ -202,18 +202,18 @@ bool TemplateReader::check_without_job(const Expression& expression, bool keeps_
   auto text = text_of(found->value, expression.name);
   if (!std::holds_alternative<Refusal>(text)) {
     if (expression.is_secret()) derived_.insert(std::get<std::string>(text));
-    text = escape(place, std::get<std::string>(text), expression.name);
+    text = escape(context, std::get<std::string>(text), expression.name);
   }
   if (const auto* refusal = std::get_if<Refusal>(&text))
     return refuse(pointer, "cannot be made: " + refusal->text);
-  if (expression.is_secret()) derive(std::get<std::string>(text), place);
+  if (expression.is_secret()) derive(std::get<std::string>(text), context);
   return true;
 }
 
 /// A provider may quote the text of a body.
-void TemplateReader::derive(const std::string& escaped, Place place) {
+void TemplateReader::derive(const std::string& escaped, EscapeContext context) {
   derived_.insert(escaped);
-  if (place != Place::json) return;
+  if (context != EscapeContext::json) return;
   const std::string quoted = json::quote(escaped);
   derived_.insert(quoted.substr(1, quoted.size() - 2));
 }

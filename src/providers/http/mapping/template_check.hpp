@@ -1,4 +1,5 @@
-// Reads the templates of a mapping, and finds expressions and texts that their places cannot hold.
+// Reads the templates of a mapping, and finds expressions and texts that their contexts cannot
+// hold.
 #pragma once
 
 #include <map>
@@ -8,8 +9,8 @@
 #include <vector>
 
 #include "src/json/json.hpp"
+#include "src/providers/http/mapping/escaping.hpp"
 #include "src/providers/http/mapping/mapping.hpp"
-#include "src/providers/http/mapping/places.hpp"
 
 namespace celld::providers::mappings {
 
@@ -21,7 +22,8 @@ class TemplateReader {
   TemplateReader(const config::NamedSecrets& secrets, Faults& faults);
 
   /// The template at `pointer`; nothing after a fault.
-  std::optional<Template> read(const std::string& text, const std::string& pointer, Place place);
+  std::optional<Template> read(const std::string& text, const std::string& pointer,
+                               EscapeContext context);
   /// As read(), for a path: one template for each of its segments.
   std::vector<Template> read_path(const std::string& text, const std::string& pointer);
   Body read_body(const json::Value& value, const std::string& pointer);
@@ -30,11 +32,12 @@ class TemplateReader {
   const std::set<std::string>& derived_secrets() const { return derived_; }
 
  private:
-  bool check(const Expression& expression, bool is_whole, const std::string& pointer, Place place);
+  bool check(const Expression& expression, bool is_whole, const std::string& pointer,
+             EscapeContext context);
   bool check_without_job(const Expression& expression, bool keeps_json, const std::string& pointer,
-                         Place place);
+                         EscapeContext context);
   std::string defaults_fault(const std::vector<Template>& segments) const;
-  void derive(const std::string& escaped, Place place);
+  void derive(const std::string& escaped, EscapeContext context);
   bool refuse(const std::string& pointer, std::string detail);
 
   std::set<std::string> names_;

@@ -18,7 +18,7 @@ constexpr std::size_t changes_max = 4;
 
 SqliteOptions merged_often() {
   SqliteOptions options;
-  options.pages.route_changes = changes_max;
+  options.writes.route_changes = changes_max;
   return options;
 }
 

@@ -27,11 +27,11 @@ std::int64_t setting(const std::string& database, const std::string& name) {
 
 SqliteOptions generations_of(std::size_t jobs) {
   SqliteOptions options;
-  options.pages.generation_jobs = jobs;
-  options.pages.jobs_per_move = 1;
-  options.pages.partition_jobs = 2 * jobs;
-  options.pages.partitions_max = 3;
-  options.pages.route_changes = 3;
+  options.writes.generation_jobs = jobs;
+  options.writes.jobs_per_move = 1;
+  options.writes.partition_jobs = 2 * jobs;
+  options.writes.partitions_max = 3;
+  options.writes.route_changes = 3;
   return options;
 }
 

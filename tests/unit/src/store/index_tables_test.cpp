@@ -39,11 +39,11 @@ std::int64_t keys_in_both(KeysInMemory& database) {
 
 TEST_CASE("whatever is inserted, removed and retired, a scan finds exactly the keys") {
   constexpr std::int64_t jobs_per_generation = 5;
-  const PageSizes pages{.partition_jobs = 8, .partitions_max = 3};
+  const WriteLimits limits{.partition_jobs = 8, .partitions_max = 3};
   for (unsigned seed = 0; seed < 5; ++seed) {
     INFO("seed " << seed);
     KeysInMemory database;
-    std::optional<IndexTables> tables{std::in_place, database.connection, form, pages};
+    std::optional<IndexTables> tables{std::in_place, database.connection, form, limits};
     std::mt19937_64 random{seed};
     std::set<IndexKey> expected;
     const auto draw = [&](std::int64_t end) {
@@ -70,7 +70,7 @@ TEST_CASE("whatever is inserted, removed and retired, a scan finds exactly the k
         if (draw(3) == 0) insert(changed);
       }
       tables->end_generation();
-      if (draw(10) == 0) tables.emplace(database.connection, form, pages);
+      if (draw(10) == 0) tables.emplace(database.connection, form, limits);
       tables->tend(jobs_per_generation);
       CHECK(keys_in_both(database) == 0);
       CHECK(database.count("keys") + database.count("keys_by_part") == std::ssize(expected));
@@ -92,8 +92,8 @@ TEST_CASE("whatever is inserted, removed and retired, a scan finds exactly the k
 
 TEST_CASE("partitions are retired as fast as others begin, however few keys come") {
   KeysInMemory database;
-  const PageSizes pages{.partition_jobs = 100, .partitions_max = 2};
-  IndexTables tables{database.connection, form, pages};
+  const WriteLimits limits{.partition_jobs = 100, .partitions_max = 2};
+  IndexTables tables{database.connection, form, limits};
   std::int64_t job = 0;
   for (int generation = 0; generation < 20; ++generation) {
     tables.start_generation(100, job);
@@ -110,8 +110,8 @@ TEST_CASE("partitions are retired as fast as others begin, however few keys come
 
 TEST_CASE("a commit retires two keys for each job that came, unless they are too few") {
   KeysInMemory database;
-  const PageSizes pages{.partition_jobs = 100'000, .partitions_max = 1};
-  IndexTables tables{database.connection, form, pages};
+  const WriteLimits limits{.partition_jobs = 100'000, .partitions_max = 1};
+  IndexTables tables{database.connection, form, limits};
   tables.start_generation(100'000, 0);
   for (std::int64_t job = 1; job <= 6000; ++job) tables.insert(make_key(job * 7919, job, job));
   tables.start_generation(1, 100'000);

@@ -89,12 +89,12 @@ const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
       {"SQLite that writes its indexes after each third job",
        [] {
          SqliteOptions options;
-         options.pages = {.holds = 3,
-                          .generation_jobs = 3,
-                          .jobs_per_move = 1,
-                          .partition_jobs = 3,
-                          .partitions_max = 3,
-                          .route_changes = 3};
+         options.writes = {.holds = 3,
+                           .generation_jobs = 3,
+                           .jobs_per_move = 1,
+                           .partition_jobs = 3,
+                           .partitions_max = 3,
+                           .route_changes = 3};
          return std::make_unique<SqliteUnderTest>(options);
        }},
       {"mixed, jobs on disk",

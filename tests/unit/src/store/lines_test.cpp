@@ -184,7 +184,7 @@ TEST_CASE("all holds can be released at once") {
 TEST_CASE("all holds are released, also when three are read at a time") {
   const JobId jobs = GENERATE(9, 10, 11);
   celld::store::SqliteOptions options;
-  options.pages.holds = 3;
+  options.writes.holds = 3;
   SqliteUnderTest under_test{options};
   Client client{under_test};
   Ids expected;

@@ -1,4 +1,4 @@
-#include "src/providers/http/mapping/places.hpp"
+#include "src/providers/http/mapping/escaping.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -33,8 +33,9 @@ std::string percent_decode(std::string_view encoded) {
   return text;
 }
 
-/// The text of one expression at its place; nothing if it is missing and optional.
-std::variant<std::optional<std::string>, Refusal> render(const Expression& expression, Place place,
+/// The text of one expression in its context; nothing if it is missing and optional.
+std::variant<std::optional<std::string>, Refusal> render(const Expression& expression,
+                                                         EscapeContext context,
                                                          const Scope& scope) {
   auto evaluated = evaluate(expression, scope);
   if (auto* shown = std::get_if<Shown>(&evaluated)) return std::optional(std::move(shown->text));
@@ -45,27 +46,27 @@ std::variant<std::optional<std::string>, Refusal> render(const Expression& expre
   if (found == nullptr) return missing(expression);
   auto text = text_of(found->value, expression.name);
   if (!std::holds_alternative<Refusal>(text))
-    text = escape(place, std::get<std::string>(text), expression.name);
+    text = escape(context, std::get<std::string>(text), expression.name);
   if (auto* refusal = std::get_if<Refusal>(&text)) return std::move(*refusal);
   return std::optional(std::get<std::string>(std::move(text)));
 }
 
 }  // namespace
 
-std::variant<std::string, Refusal> escape(Place place, const std::string& text,
+std::variant<std::string, Refusal> escape(EscapeContext context, const std::string& text,
                                           const std::string& name) {
-  switch (place) {
-    case Place::path:
+  switch (context) {
+    case EscapeContext::path:
       if (has_dot_part(percent_encode(text)))
         return Refusal{"`" + name + "` has `.` or `..` as part of a path"};
       if (has_control(text, false)) return Refusal{"`" + name + "` has a control character"};
       return percent_encode(text);
-    case Place::query:
+    case EscapeContext::query:
       return percent_encode(text);
-    case Place::header:
+    case EscapeContext::header:
       if (has_control(text, true)) return Refusal{"`" + name + "` has a control character"};
       return text;
-    case Place::json:
+    case EscapeContext::json:
       break;
   }
   return text;
@@ -98,7 +99,8 @@ std::string percent_encode(std::string_view text) {
   return encoded;
 }
 
-std::variant<std::optional<std::string>, Refusal> render_text(const Template& text, Place place,
+std::variant<std::optional<std::string>, Refusal> render_text(const Template& text,
+                                                              EscapeContext context,
                                                               const Scope& scope) {
   std::string all;
   for (const auto& part : text.parts) {
@@ -106,7 +108,7 @@ std::variant<std::optional<std::string>, Refusal> render_text(const Template& te
       all += *literal;
       continue;
     }
-    auto rendered = render(std::get<Expression>(part), place, scope);
+    auto rendered = render(std::get<Expression>(part), context, scope);
     if (std::holds_alternative<Refusal>(rendered)) return rendered;
     auto& value = std::get<std::optional<std::string>>(rendered);
     if (!value) return std::nullopt;

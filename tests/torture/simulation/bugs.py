@@ -113,7 +113,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("              if (leases_.find(lease)) orphans_.insert(lease);\n",
           "              if (!BUG && leases_.find(lease)) orphans_.insert(lease);\n"),),
-        first_seed=400,
+        first_seed=540,
     ),
     Bug(
         "forgotten-attempt", ("lease-returned", "late-slot", "unfinished-job"),
@@ -232,14 +232,14 @@ BUGS = (
         (("    deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - at.wall));\n",
           "    if (!BUG) deadline = std::min<SteadyTime>(deadline, at.steady + (*expiry - "
           "at.wall));\n"),),
-        first_seed=110,
+        first_seed=180,
     ),
     Bug(
         "slot-withheld", ("idle-worker",),
         "a slot that no worker outside takes stays reserved",
         "cells/actors/job_dispatcher_lanes.cpp",
         (("  free_reserved(found->second);\n", "  if (!BUG) free_reserved(found->second);\n"),),
-        first_seed=30,
+        first_seed=160,
     ),
     Bug(
         "anybodys-job", ("wrong-service",),
@@ -254,7 +254,7 @@ BUGS = (
         "again",
         "cells/model/lease_matching.cpp",
         (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
-        first_seed=760,
+        first_seed=1050,
     ),
     Bug(
         "unseen-change", ("idle-worker",),
@@ -272,6 +272,7 @@ BUGS = (
           "                           std::make_unique<Problem>(store_unavailable()));\n",
           "              note_outcome(id, number, bytes, BUG ? Outcome::accepted : Outcome::refused,\n"
           "                           std::make_unique<Problem>(store_unavailable()));\n"),),
+        first_seed=220,
     ),
     Bug(
         "hasty-line", ("line-stored",),
@@ -338,6 +339,7 @@ BUGS = (
         (("  for (std::size_t i = end; i > 0; --i) {\n    if (needs_undo(job.steps[i - 1])) return i - 1;\n  }\n",
           "  for (std::size_t i = 0; BUG && i < end; ++i) {\n    if (needs_undo(job.steps[i])) return i;\n  }\n"
           "  for (std::size_t i = end; i > 0; --i) {\n    if (needs_undo(job.steps[i - 1])) return i - 1;\n  }\n"),),
+        first_seed=80,
     ),
     Bug(
         "undo-of-nothing", ("undo-needless",),
@@ -362,6 +364,7 @@ BUGS = (
         (("  return !end.never_began && (unclear || end.in_doubt);\n",
           "  if (BUG && end.kind == AttemptEnd::Kind::interrupted) return false;\n"
           "  return !end.never_began && (unclear || end.in_doubt);\n"),),
+        first_seed=50,
     ),
     Bug(
         "undo-given-up", ("undo-missing",),
@@ -658,7 +661,7 @@ BUGS = (
         "cells/actors/job_dispatcher_time.cpp",
         (("AdvanceDue{key_, at.wall, place, ",
           "AdvanceDue{key_, at.wall + milliseconds{BUG ? 10 : 0}, place, "),),
-        first_seed=1130,
+        first_seed=1330,
     ),
     # --- Lines of entities -----------------------------------------------------------------------
     Bug(
@@ -810,7 +813,7 @@ BUGS = (
           "                                                        setup_.config.settings.pool_size, 1}\n"
           "                                            : terms(),\n"
           "                                        setup_.changed.state, Cell{this}}"),),
-        first_seed=340,
+        first_seed=1080,
     ),
     Bug(
         "override-unstored", ("override-stored",),
@@ -835,7 +838,7 @@ BUGS = (
         "cells/model/circuit_breaker.cpp",
         (("  if (failures_.size() < policy_.failures || !within) return;\n",
           "  if (BUG || failures_.size() < policy_.failures || !within) return;\n"),),
-        first_seed=760,
+        first_seed=850,
     ),
     Bug(
         "two-probes", ("circuit",),
@@ -843,7 +846,7 @@ BUGS = (
         "cells/model/service_guard.cpp",
         (("std::min<std::size_t>(permits, probes_.empty() ? 1 : 0)",
           "std::min<std::size_t>(permits, BUG || probes_.empty() ? 1 : 0)"),),
-        first_seed=280,
+        first_seed=380,
     ),
     Bug(
         "circuit-unarmed", ("idle-worker",),
@@ -858,7 +861,7 @@ BUGS = (
         "cells/model/job_machine.cpp",
         (("  if (end.is_probe && (end.kind",
           "  if (!BUG && end.is_probe && (end.kind"),),
-        first_seed=2760,
+        first_seed=3050,
     ),
     # --- Quotas and weights ----------------------------------------------------------------------
     Bug(
@@ -904,6 +907,7 @@ BUGS = (
         "the submissions of a customer do not count against its rate",
         "cells/model/submission_rates.cpp",
         (("    limited.limit->take(1, now);\n", "    if (!BUG) limited.limit->take(1, now);\n"),),
+        first_seed=70,
     ),
     Bug(
         "rate-too-low", ("refusal",),
@@ -1169,7 +1173,7 @@ BUGS = (
         "cells/actors/cell.cpp",
         (("              tell_changes_lost(*context_);\n",
           "              if (!BUG) tell_changes_lost(*context_);\n"),),
-        first_seed=190,
+        first_seed=500,
     ),
     Bug(
         "removed-while-kept", ("early-removal",),
@@ -1237,7 +1241,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("  return !service || (is_compensating(job) && !service->",
           "  return !service || (!BUG && is_compensating(job) && !service->"),),
-        first_seed=40,
+        first_seed=420,
     ),
     Bug(
         "undo-not-released", ("unfinished-job", "idle-worker"),
@@ -1249,7 +1253,7 @@ BUGS = (
           "  caf::anon_send(options_.store, ReleaseHolds{});\n",
           "  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
           "  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n")),
-        first_seed=3750,
+        first_seed=6170,
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),
@@ -1266,7 +1270,7 @@ BUGS = (
           "closed.\n",
           "              [answered](const caf::error&) {\n"
           "                if (!BUG) answered();\n              });\n"),),
-        first_seed=350,
+        first_seed=410,
     ),
     Bug(
         "moved-for-nothing", ("idle-worker",),
@@ -1274,7 +1278,7 @@ BUGS = (
         "cells/actors/job_dispatcher_moves.cpp",
         (("deliver(TakenOver{});\n  queue_.expect_more();\n",
           "deliver(TakenOver{});\n  if (!BUG) queue_.expect_more();\n"),),
-        first_seed=30,
+        first_seed=120,
     ),
     Bug(
         "release-uncounted", ("counts", "final-state"),
@@ -1295,7 +1299,7 @@ BUGS = (
         "cells/actors/cell_dispatcher.cpp",
         (("  if (page.backlogs.size() < limit) return std::nullopt;\n",
           "  if (page.backlogs.size() < limit || BUG) return std::nullopt;\n"),),
-        first_seed=30,
+        first_seed=120,
     ),
     Bug(
         "first-batch", ("unfinished-job",),
@@ -1311,7 +1315,7 @@ BUGS = (
         (("  Entry& entry = running_cell(target->cell);\n",
           "  if (BUG && enter_cell(customer, product).refusal) return then();\n"
           "  Entry& entry = running_cell(target->cell);\n"),),
-        first_seed=70,
+        first_seed=170,
     ),
     # --- Shutdown --------------------------------------------------------------------------------
     Bug(
@@ -1343,7 +1347,7 @@ BUGS = (
         (("ask_dispatcher<HandedBack>(message)",
           "BUG ? caf::result<HandedBack>{delegate(dispatcher_, message)} : "
           "ask_dispatcher<HandedBack>(message)"),),
-        first_seed=260,
+        first_seed=350,
     ),
     Bug(
         "long-grace", ("shutdown-time",),

@@ -11,7 +11,8 @@
 //
 //   id <= written            In the tables alone (index_tables.hpp).
 //   written < id <= moving   In memory. Those that the move has reached are in the tables as well,
-//                            and every change goes to both.
+//                            and every change goes to both. A scan meets them twice, and passes
+//                            both at once.
 //   moving < id              In memory alone.
 #pragma once
 
@@ -77,7 +78,7 @@ template <class Visit>
 void BehindIndex::scan(const IndexKey& from, std::int64_t end, const Visit& visit) {
   auto recent = recent_.lower_bound(from);
   auto moving = moving_.lower_bound(from);
-  IndexTables::Scan stored{tables_, from, end, generations_.written};
+  IndexTables::Scan stored{tables_, from, end};
   for (;;) {
     const IndexKey* next = nullptr;
     const auto consider = [&next](const IndexKey* key) {
@@ -92,13 +93,10 @@ void BehindIndex::scan(const IndexKey& from, std::int64_t end, const Visit& visi
     consider(moving_key);
     consider(stored.key());
     if (next == nullptr || !visit(*next)) return;
-    if (next == recent_key) {
-      ++recent;
-    } else if (next == moving_key) {
-      ++moving;
-    } else {
-      stored.advance();
-    }
+    const bool is_moving = moving_key != nullptr && *moving_key == *next;
+    if (next == recent_key) ++recent;
+    if (stored.key() != nullptr && *stored.key() == *next) stored.advance();
+    if (is_moving) ++moving;
   }
 }
 

@@ -62,10 +62,9 @@ void IndexTables::tend(std::size_t jobs) {
   partitions_->retire(std::exchange(to_retire_, 0), table_);
 }
 
-IndexTables::Scan::Scan(IndexTables& tables, const IndexKey& from, std::int64_t end,
-                        std::int64_t last_id)
-    : older_(tables.table_, from, end, last_id) {
-  if (tables.partitions_) newer_.emplace(*tables.partitions_, from, end, last_id);
+IndexTables::Scan::Scan(IndexTables& tables, const IndexKey& from, std::int64_t end)
+    : older_(tables.table_, from, end) {
+  if (tables.partitions_) newer_.emplace(*tables.partitions_, from, end);
 }
 
 const IndexKey* IndexTables::Scan::key() const {

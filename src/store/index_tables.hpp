@@ -39,7 +39,7 @@ class IndexTables {
   /// As KeyTable::Scan, over all tables.
   class Scan {
    public:
-    Scan(IndexTables& tables, const IndexKey& from, std::int64_t end, std::int64_t last_id);
+    Scan(IndexTables& tables, const IndexKey& from, std::int64_t end);
 
     const IndexKey* key() const;
     void advance();

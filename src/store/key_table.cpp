@@ -11,7 +11,6 @@ std::string scan_sql(const std::string& table, const KeyColumns& columns) {
   if (columns.prefix != 0) sql += equal(columns, columns.prefix) + " AND ";
   sql += next + " >= " + parameter();
   sql += " AND " + next + " < " + parameter();
-  sql += std::string{" AND "} + columns.names[columns.width - 1] + " <= " + parameter();
   return sql + " ORDER BY " + join_names(columns, 0, columns.width);
 }
 
@@ -46,13 +45,11 @@ void KeyTable::note_emptiness() {
   may_have_keys_ = exists_.step() && exists_.integer(0) != 0;
 }
 
-KeyTable::Scan::Scan(KeyTable& table, const IndexKey& from, std::int64_t end, std::int64_t last_id)
-    : table_(table) {
+KeyTable::Scan::Scan(KeyTable& table, const IndexKey& from, std::int64_t end) : table_(table) {
   if (!table.may_have_keys_) return;
   const auto fixed = table.columns_.prefix + 1;
   bind_key(table.scan_, 1, from, fixed);
-  const auto next = static_cast<int>(fixed) + 1;
-  table.scan_.bind(next, end).bind(next + 1, last_id);
+  table.scan_.bind(static_cast<int>(fixed) + 1, end);
   advance();
 }
 

@@ -20,11 +20,11 @@ class KeyTable {
   /// Looks whether the table is empty; if it is, it is not searched until a key comes.
   void note_emptiness();
 
-  /// Steps through the keys of jobs up to `last_id`, in order: those that agree with `from` in the
-  /// columns of the prefix and whose next column is at least that of `from` and less than `end`.
+  /// Steps through these keys in order: those that agree with `from` in the columns of the prefix,
+  /// and whose next column is at least that of `from` and less than `end`.
   class Scan {
    public:
-    Scan(KeyTable& table, const IndexKey& from, std::int64_t end, std::int64_t last_id);
+    Scan(KeyTable& table, const IndexKey& from, std::int64_t end);
     ~Scan();
     Scan(const Scan&) = delete;
     Scan& operator=(const Scan&) = delete;

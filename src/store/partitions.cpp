@@ -20,12 +20,10 @@ std::string rest(const KeyColumns& columns) {
 std::string seek_sql(const std::string& table, const KeyColumns& columns) {
   const auto end = columns.width + 2;
   const std::string next = columns.names[columns.prefix];
-  const std::string job = columns.names[columns.width - 1];
   return "SELECT " + join_names(columns, 0, columns.width) + " FROM " + table +
          " WHERE part = ?1 AND " + equal(columns, columns.prefix, 2) + " AND (" + rest(columns) +
          ") > (" + parameters(2 + columns.prefix, columns.width - columns.prefix) + ") AND " +
-         next + " < ?" + std::to_string(end) + " AND " + job + " <= ?" + std::to_string(end + 1) +
-         " ORDER BY " + rest(columns) + " LIMIT 1";
+         next + " < ?" + std::to_string(end) + " ORDER BY " + rest(columns) + " LIMIT 1";
 }
 
 /// The keys of partition ?1 after the given one.
@@ -208,9 +206,8 @@ constexpr auto is_behind = [](const auto& a, const auto& b) { return b.key < a.k
 
 }  // namespace
 
-Partitions::Scan::Scan(Partitions& partitions, const IndexKey& from, std::int64_t end,
-                       std::int64_t last_id)
-    : partitions_(partitions), from_(from), end_(end), last_id_(last_id) {
+Partitions::Scan::Scan(Partitions& partitions, const IndexKey& from, std::int64_t end)
+    : partitions_(partitions), from_(from), end_(end) {
   open_next_ones();
 }
 
@@ -231,7 +228,7 @@ void Partitions::Scan::put(std::int64_t number, const IndexKey& after) {
   const auto width = partitions_.columns_.width;
   const ResetAtEnd reset{seek};
   bind_key(seek.bind(1, number), 2, after, width);
-  seek.bind(static_cast<int>(width) + 2, end_).bind(static_cast<int>(width) + 3, last_id_);
+  seek.bind(static_cast<int>(width) + 2, end_);
   if (!seek.step()) return;
   open_.push_back({number, read_key(seek, width)});
   std::push_heap(open_.begin(), open_.end(), is_behind);

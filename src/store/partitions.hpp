@@ -62,7 +62,7 @@ class Partitions {
   /// As KeyTable::Scan.
   class Scan {
    public:
-    Scan(Partitions& partitions, const IndexKey& from, std::int64_t end, std::int64_t last_id);
+    Scan(Partitions& partitions, const IndexKey& from, std::int64_t end);
 
     /// Null at the end.
     const IndexKey* key() const { return open_.empty() ? nullptr : &open_.front().key; }
@@ -80,7 +80,6 @@ class Partitions {
     Partitions& partitions_;
     const IndexKey from_;
     const std::int64_t end_;
-    const std::int64_t last_id_;
     std::size_t opened_ = 0;      ///< How many of the oldest partitions have been opened.
     std::vector<Position> open_;  ///< A heap: the least key first.
   };

@@ -1,14 +1,18 @@
 // Indexes that are written behind the commits. The contract tests also run on a store that writes
 // them after each third job; here, on what its tables hold meanwhile.
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "src/store/behind_index.hpp"
 #include "src/store/job_indexes.hpp"
 #include "src/store/schema.hpp"
 #include "tests/unit/src/store/index_tables.hpp"
+#include "tests/unit/src/store/keys_in_memory.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
 
 using namespace cells;         // NOLINT: tests of the port.
@@ -16,6 +20,8 @@ using namespace celld::store;  // NOLINT
 using namespace celld::store::test;
 
 namespace {
+
+constexpr std::int64_t id_max = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t query(const std::string& database, const std::string& sql) {
   return Connection{database, Connection::Access::read_only}.query_integer(sql.c_str());
@@ -242,6 +248,54 @@ TEST_CASE("a job that is pruned while keys move is in no list, whatever its gene
     CHECK(query("SELECT count(*) FROM " + list) == 14);
     CHECK(query("SELECT count(*) FROM " + list + " WHERE job IN (1, 2, 9, 10, 11, 15)") == 0);
   }
+}
+
+TEST_CASE("while the keys of a long line move, a scan meets each once, and passes over none") {
+  KeysInMemory database;
+  Generations generations;
+  BehindIndex index{database.connection,
+                    {"keys", "keys_by_part", true, key_columns},
+                    generations,
+                    {.partition_jobs = 10'000}};
+  std::vector<std::int64_t> all;
+  for (std::int64_t job = 1; job <= 9000; ++job) {
+    index.add(make_key(1, job, job));
+    all.push_back(job);
+  }
+  index.start_move(9000);
+  generations.moving = 9000;
+  index.move(8000);
+  for (std::int64_t job = 9001; job <= 9010; ++job) {
+    index.add(make_key(1, job, job));
+    all.push_back(job);
+  }
+  std::vector<std::int64_t> found;
+  index.scan({1, 0, 0}, id_max, [&](const IndexKey& key) {
+    found.push_back(key[2]);
+    return true;
+  });
+  CHECK(found == all);
+
+  // Each call of this handler stands for a thousand instructions. To pass over the keys that have
+  // moved takes about forty thousand, a hundred times.
+  int thousands = 0;
+  sqlite3_progress_handler(
+      database.connection.handle(), 1000,
+      [](void* count) {
+        ++*static_cast<int*>(count);
+        return 0;
+      },
+      &thousands);
+  for (std::int64_t job = 1; job <= 100; ++job) {
+    std::int64_t head = 0;
+    index.scan({1, 0, 0}, id_max, [&](const IndexKey& key) {
+      head = key[2];
+      return false;
+    });
+    CHECK(head == job);
+    index.remove(make_key(1, job, job));
+  }
+  CHECK(thousands < 40);
 }
 
 // Found by a search for two ids whose line_hash is equal for type "zone" of the first routing key.

@@ -17,10 +17,6 @@ namespace {
 
 constexpr int busy_timeout_ms = 1000;
 
-// Parameters of statements that list jobs.
-constexpr int range_first = 1;
-constexpr int range_end = 2;
-
 /// The columns that a filter needs. They can be read without decoding the job. The batch lies
 /// behind the parameters, which may be long, so it is read only if the filter names one.
 constexpr const char* filter_columns =
@@ -149,12 +145,7 @@ JobsListed SqliteReads::read(const ListJobs& request) {
   const auto range = id_range(request);
   if (range.empty()) return page;
   const Snapshot snapshot{connection_};
-  auto opened = sources(request.filter);
-  for (auto& source : opened) {
-    source.bind(range_first, static_cast<std::int64_t>(range.first));
-    source.bind(range_end, static_cast<std::int64_t>(range.end));
-  }
-  Merged rows{std::move(opened)};
+  Merged rows{sources(request.filter, range)};
   std::size_t bytes = 0;
   JobId last = range.end;
   for (std::size_t scanned = 0; !rows.at_end(); ++scanned, rows.advance()) {
@@ -252,80 +243,82 @@ JobPtr SqliteReads::find(JobId id) {
   return read_job(select_job_, names_).job;
 }
 
-/// Statements that, merged, list a superset of the jobs that match the filter. The parameters
-/// `range_first` and `range_end` of each are still to be bound. Uses the most selective index.
-std::vector<Statement> SqliteReads::sources(const JobFilter& filter) {
-  const auto statement = [this, &filter](const char* from, const char* order) {
+/// Statements that, merged, list a superset of the jobs of this range that match the filter. Uses
+/// the most selective index. SQLite searches an index with one bound on each side, and passes over
+/// the rows that a second one excludes, so that the statements have one on each side.
+std::vector<Statement> SqliteReads::sources(const JobFilter& filter, const IdRange& range) {
+  const auto first_recent = static_cast<JobId>(indexed_id_now() + 1);
+  const IdRange indexed{range.first, std::min(range.end, first_recent)};
+  const IdRange recent{std::max(range.first, first_recent), range.end};
+  const auto statement = [this, &filter](const char* from, const char* order, const IdRange& ids) {
     std::string sql = filter_columns;
     if (filter.batch) sql += batch_column;
     sql += " FROM ";
     sql += from;
     sql += order;
-    return Statement{connection_, sql};
+    Statement opened{connection_, sql};
+    opened.bind(1, static_cast<std::int64_t>(ids.first));
+    opened.bind(2, static_cast<std::int64_t>(ids.end));
+    return opened;
   };
   constexpr const char* by_id = " AND jobs.id >= ?1 AND jobs.id < ?2 ORDER BY jobs.id DESC";
   constexpr const char* by_job = " AND job >= ?1 AND job < ?2 ORDER BY job DESC";
   std::vector<Statement> opened;
   if (filter.entity_id) {
-    const auto indexed = indexed_id_now();
     const auto hash = entity_hash(*filter.entity_id);
-    opened.push_back(statement(
-        "jobs_of_entity CROSS JOIN jobs ON jobs.id = job WHERE hash = ?3 AND job <= ?4", by_job));
-    opened.back().bind(3, hash).bind(4, indexed);
+    opened.push_back(statement("jobs_of_entity CROSS JOIN jobs ON jobs.id = job WHERE hash = ?3",
+                               by_job, indexed));
+    opened.back().bind(3, hash);
     // The ids of a partition are above those of the one before.
     opened.push_back(
         statement("index_partitions AS listed"
                   " CROSS JOIN jobs_of_entity_by_part AS keys ON keys.part = listed.part"
                   " CROSS JOIN jobs ON jobs.id = job"
                   " WHERE index_name = 'jobs_of_entity' AND after_id < ?2 AND hash = ?3"
-                  " AND job <= ?4 AND job >= ?1 AND job < ?2",
-                  " ORDER BY listed.part DESC, job DESC"));
-    opened.back().bind(3, hash).bind(4, indexed);
-    opened.push_back(statement("jobs NOT INDEXED WHERE entity_id = ?3 AND jobs.id > ?4", by_id));
-    opened.back().bind_copy(3, *filter.entity_id).bind(4, indexed);
+                  " AND job >= ?1 AND job < ?2",
+                  " ORDER BY listed.part DESC, job DESC", indexed));
+    opened.back().bind(3, hash);
+    opened.push_back(statement("jobs NOT INDEXED WHERE entity_id = ?3", by_id, recent));
+    opened.back().bind_copy(3, *filter.entity_id);
   } else if (filter.batch) {
-    const auto indexed = indexed_id_now();
     const auto batch = static_cast<std::int64_t>(*filter.batch);
     opened.push_back(
         statement("jobs_of_batch CROSS JOIN jobs ON jobs.id = job"
-                  " WHERE jobs_of_batch.batch = ?3 AND job <= ?4",
-                  by_job));
-    opened.back().bind(3, batch).bind(4, indexed);
-    opened.push_back(statement("jobs NOT INDEXED WHERE jobs.batch = ?3 AND jobs.id > ?4", by_id));
-    opened.back().bind(3, batch).bind(4, indexed);
+                  " WHERE jobs_of_batch.batch = ?3",
+                  by_job, indexed));
+    opened.back().bind(3, batch);
+    opened.push_back(statement("jobs NOT INDEXED WHERE jobs.batch = ?3", by_id, recent));
+    opened.back().bind(3, batch);
   } else if (!filter.labels.empty()) {
     const auto& [name, value] = *filter.labels.begin();
     opened.push_back(
         statement("job_labels CROSS JOIN jobs ON jobs.id = job_labels.job"
                   " WHERE name = ?3 AND value = ?4",
-                  by_job));
+                  by_job, range));
     opened.back().bind_copy(3, name).bind_copy(4, value);
   } else if (const auto few = routing_keys(filter)) {
-    const auto indexed = indexed_id_now();
     for (const auto routing_key : *few) {
       opened.push_back(
           statement("jobs_of_origin CROSS JOIN jobs ON jobs.id = job"
-                    " WHERE jobs_of_origin.origin = ?3 AND job <= ?4",
-                    by_job));
-      opened.back().bind(3, routing_key).bind(4, indexed);
+                    " WHERE jobs_of_origin.origin = ?3",
+                    by_job, indexed));
+      opened.back().bind(3, routing_key);
     }
     const auto all = json::dump(json::Value(*few));
-    opened.push_back(
-        statement("jobs NOT INDEXED WHERE origin IN (SELECT value FROM json_each(?3))"
-                  " AND jobs.id > ?4",
-                  by_id));
-    opened.back().bind_copy(3, all).bind(4, indexed);
+    opened.push_back(statement("jobs NOT INDEXED WHERE origin IN (SELECT value FROM json_each(?3))",
+                               by_id, recent));
+    opened.back().bind_copy(3, all);
   } else if (filter.state && *filter.state != JobState::queued &&
              *filter.state != JobState::succeeded) {
     const auto in_state = [&](JobState state) {
       opened.push_back(statement(
-          "jobs INDEXED BY jobs_by_state WHERE state = ?3 AND state NOT IN (1, 5)", by_id));
+          "jobs INDEXED BY jobs_by_state WHERE state = ?3 AND state NOT IN (1, 5)", by_id, range));
       opened.back().bind(3, static_cast<std::int64_t>(state));
     };
     in_state(*filter.state);
     if (*filter.state == JobState::compensating) in_state(JobState::running);  // An undo.
   } else {
-    opened.push_back(statement("jobs NOT INDEXED WHERE true", by_id));
+    opened.push_back(statement("jobs NOT INDEXED WHERE true", by_id, range));
   }
   return opened;
 }

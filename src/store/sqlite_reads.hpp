@@ -58,7 +58,7 @@ class SqliteReads {
   cells::JobPtr find(cells::JobId id);
   std::map<std::string, std::uint64_t> count_needs(const json::Value& services,
                                                    const char* condition);
-  std::vector<Statement> sources(const cells::JobFilter& filter);
+  std::vector<Statement> sources(const cells::JobFilter& filter, const IdRange& range);
   std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);
   bool may_match(const cells::JobFilter& filter, const Statement& row);
   std::optional<std::int64_t> cell_id(const cells::CellKey& key);

@@ -1,7 +1,9 @@
 // The reads of the API: jobs by id and by filter, and the oldest queued job.
 #include <algorithm>
 #include <functional>
+#include <optional>
 
+#include "src/store/sqlite_reads.hpp"
 #include "tests/unit/src/store/contract.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
 
@@ -152,6 +154,61 @@ TEST_CASE("a list that examines three rows for a page skips none, whatever else 
   const auto page = client.ask(ListJobs{no_match, 0, 5});
   CHECK(page.next == 8);
   CHECK_FALSE(page.full);
+}
+
+namespace {
+
+/// Counts thousands of instructions that SQLite executes on connections that are opened while the
+/// object exists. Not for two threads at a time.
+class ThousandsOfInstructions {
+ public:
+  ThousandsOfInstructions() {
+    count = 0;
+    sqlite3_auto_extension(reinterpret_cast<void (*)()>(watch));
+  }
+  ~ThousandsOfInstructions() { sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(watch)); }
+  ThousandsOfInstructions(const ThousandsOfInstructions&) = delete;
+  ThousandsOfInstructions& operator=(const ThousandsOfInstructions&) = delete;
+
+  static inline int count = 0;
+
+ private:
+  static int watch(sqlite3* connection, const char**, const void*) {
+    sqlite3_progress_handler(connection, 1000, [](void*) { return ++count, 0; }, nullptr);
+    return SQLITE_OK;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the pages of a long list cost the same, however far down they are") {
+  celld::store::SqliteOptions options;
+  options.writes.generation_jobs = 1000;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  constexpr JobId jobs = 8000;
+  for (JobId id = 1; id <= jobs; ++id) {
+    client.tell(InsertJob{sketch_job({.id = id, .entity = "long", .batch = 7})});
+  }
+  client.ask(FlushStore{});
+
+  JobFilter all, of_entity, of_batch, of_customer;
+  of_entity.entity_id = "long";
+  of_batch.batch = 7;
+  of_customer.customer = "acme";
+  for (const auto& filter : {all, of_entity, of_batch, of_customer}) {
+    ThousandsOfInstructions thousands;
+    celld::store::SqliteReads reads{under_test.database(), {}};
+    const auto cost_of_page = [&](JobId before) {
+      thousands.count = 0;
+      ListJobs request{.filter = filter, .before = before, .limit = 10};
+      CHECK(reads.read(request).jobs.size() == 10);
+      return thousands.count;
+    };
+    // A key that a page passes over costs five instructions or more.
+    CHECK(cost_of_page(jobs / 2) < 10);
+    CHECK(cost_of_page(20) < 10);
+  }
 }
 
 TEST_CASE("listed jobs are complete") {

@@ -26,24 +26,29 @@ constexpr const char* batch_column = ", jobs.batch";
 
 constexpr const char* indexed_id = "SELECT value FROM settings WHERE name = 'indexed_id'";
 
-// The tables of behind_index.hpp are complete up to the job ?1, the `indexed_id`. The rows of the
-// later jobs are read one by one.
+// The tables of behind_index.hpp are complete up to the `indexed_id`. The rows of the later jobs
+// are read one by one.
 
-/// The lowest place of a queued job of cell ?2 among the indexed jobs. Queued jobs have these
-/// values of `turn`: one per lane and priority if runnable, and 11 otherwise. Rows of
-/// `route_changes` may supersede `queued` in `routes`.
-constexpr const char* oldest_indexed =
-    "WITH priorities (turn) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)),"
-    " queued_turns (turn) AS (VALUES (11) UNION ALL SELECT turn FROM priorities"
-    "  UNION ALL SELECT 100 * lanes.id + turn FROM lanes CROSS JOIN priorities),"
-    " pairs (origin) AS (SELECT origin FROM routes WHERE cell = ?2 AND queued > 0"
-    "  UNION SELECT origin FROM route_changes WHERE cell = ?2)"
-    " SELECT min((SELECT turns.place FROM turns CROSS JOIN jobs ON jobs.id = turns.job"
-    "  WHERE turns.cell = ?2 AND turns.origin = pairs.origin AND turns.turn = queued_turns.turn"
-    "  AND turns.job <= ?1 AND state = 1 ORDER BY turns.place LIMIT 1))"
-    " FROM pairs CROSS JOIN queued_turns";
+/// The keys of cell ?1 from those of routing key ?2 and turn ?3 on. Jobs of one routing key and
+/// turn are in the order of their places.
+constexpr const char* turns_of_cell =
+    "SELECT origin, turn, place, job FROM turns WHERE cell = ?1 AND (origin, turn) >= (?2, ?3)"
+    " ORDER BY origin, turn, place, job";
 constexpr const char* recent_queued =
     "SELECT cell, place FROM jobs NOT INDEXED WHERE id > ?1 AND state = 1";
+
+/// Whether queued jobs may have this turn: they have one per lane and priority if runnable, and 11
+/// otherwise.
+bool is_turn_of_queued(std::int64_t turn) {
+  const auto in_lane = turn % 100;
+  return (in_lane >= 1 && in_lane <= 9) || turn == 11;
+}
+
+/// After this many keys of one routing key and turn, a search for the next ones is cheaper than
+/// passing over the rest.
+constexpr int passed_max = 8;
+
+constexpr auto no_place = std::numeric_limits<std::int64_t>::max();
 
 /// Counts of unfinished jobs by service. The services are the members of the JSON object ?2. States
 /// from 5 on are final.
@@ -132,7 +137,8 @@ SqliteReads::SqliteReads(const std::string& path, const ReadLimits& limits)
       select_batch_(connection_, select_batches("WHERE id = ?1")),
       select_indexed_id_(connection_, indexed_id),
       select_cell_(connection_, "SELECT id FROM cells WHERE customer = ?1 AND product = ?2"),
-      select_oldest_(connection_, oldest_indexed),
+      select_turns_(connection_, turns_of_cell),
+      select_state_(connection_, "SELECT state FROM jobs WHERE id = ?1"),
       select_recent_queued_(connection_, recent_queued) {}
 
 JobFound SqliteReads::read(const FindJob& request) {
@@ -212,18 +218,50 @@ OldestQueued SqliteReads::read(const FindOldestQueued& request) {
   }
   OldestQueued oldest;
   for (const auto& key : request.cells) {
-    auto place = std::numeric_limits<std::int64_t>::max();
+    auto place = no_place;
     if (const auto cell = cell_id(key)) {
       if (const auto found = recent.find(*cell); found != recent.end()) place = found->second;
-      const ResetAtEnd reset_oldest{select_oldest_};
-      if (select_oldest_.bind(1, indexed).bind(2, *cell).step()) {
-        place = std::min(place, select_oldest_.optional_integer(0).value_or(place));
-      }
+      place = std::min(place, oldest_indexed(*cell));
     }
-    oldest.places.push_back(
-        place == std::numeric_limits<std::int64_t>::max() ? 0 : static_cast<JobId>(place));
+    oldest.places.push_back(place == no_place ? 0 : static_cast<JobId>(place));
   }
   return oldest;
+}
+
+/// The lowest place of a queued job of the cell among the indexed jobs. Looks at the first jobs of
+/// each routing key and turn.
+std::int64_t SqliteReads::oldest_indexed(std::int64_t cell) {
+  const ResetAtEnd reset{select_turns_};
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  select_turns_.bind(1, cell).bind(2, least).bind(3, least);
+  auto oldest = no_place;
+  std::int64_t routing_key = least;
+  std::int64_t turn = least;
+  bool has_more = false;  // Of this routing key and turn, jobs that may be the oldest.
+  for (int passed = 0; select_turns_.step();) {
+    if (select_turns_.integer(0) != routing_key || select_turns_.integer(1) != turn) {
+      routing_key = select_turns_.integer(0);
+      turn = select_turns_.integer(1);
+      has_more = is_turn_of_queued(turn);
+      passed = 0;
+    }
+    const auto place = select_turns_.integer(2);
+    if (has_more && place < oldest) {
+      if (!is_queued(select_turns_.integer(3))) continue;
+      oldest = place;
+    }
+    has_more = false;
+    if (++passed <= passed_max) continue;
+    select_turns_.reset();
+    select_turns_.bind(2, routing_key).bind(3, turn + 1);
+  }
+  return oldest;
+}
+
+bool SqliteReads::is_queued(std::int64_t job) {
+  const ResetAtEnd reset{select_state_};
+  return select_state_.bind(1, job).step() &&
+         static_cast<JobState>(select_state_.integer(0)) == JobState::queued;
 }
 
 std::optional<std::int64_t> SqliteReads::cell_id(const CellKey& key) {

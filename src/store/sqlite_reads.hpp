@@ -62,6 +62,8 @@ class SqliteReads {
   std::optional<std::vector<std::int64_t>> routing_keys(const cells::JobFilter& filter);
   bool may_match(const cells::JobFilter& filter, const Statement& row);
   std::optional<std::int64_t> cell_id(const cells::CellKey& key);
+  std::int64_t oldest_indexed(std::int64_t cell);
+  bool is_queued(std::int64_t job);
   std::int64_t indexed_id_now();
 
   const ReadLimits limits_;
@@ -71,7 +73,8 @@ class SqliteReads {
   Statement select_batch_;
   Statement select_indexed_id_;
   Statement select_cell_;
-  Statement select_oldest_;
+  Statement select_turns_;
+  Statement select_state_;
   Statement select_recent_queued_;
 };
 

@@ -275,6 +275,40 @@ TEST_CASE("the oldest queued job of a cell is found, even behind a running job")
   });
 }
 
+TEST_CASE("the oldest queued job is found behind any number of jobs of another priority") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto insert = [&](JobId id, int priority) {
+      const auto entity = std::to_string(id);
+      client.ask(InsertJob{sketch_job({.id = id, .entity = entity, .priority = priority})});
+    };
+    for (JobId id = 21; id <= 40; ++id) insert(id, 6);
+    insert(10, 5);
+    CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{10});
+  });
+}
+
+TEST_CASE("the search for the oldest job looks at few of each customer's, whatever their turns") {
+  celld::store::SqliteOptions options;
+  options.writes.generation_jobs = 1000;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  // Each customer has a runnable job, and nine behind it in the line of its entity.
+  const CellKey shared{"*", "*"};
+  for (JobId id = 1; id <= 10'000; ++id) {
+    const auto customer = "c" + std::to_string((10'000 - id) / 10);
+    client.tell(InsertJob{sketch_job({.id = id, .customer = customer, .cell = shared})});
+  }
+  const auto head = sketch_job({.id = 1, .customer = "c999", .cell = shared});
+  client.tell(ClaimJob{running(head, {1, 1})});
+  client.ask(FlushStore{});
+  ThousandsOfInstructions thousands;
+  celld::store::SqliteReads reads{under_test.database(), {}};
+  thousands.count = 0;
+  CHECK(reads.read(FindOldestQueued{{shared}}).places == std::vector<JobId>{2});
+  // A thousand recent rows, and for each customer ten keys.
+  CHECK(thousands.count < 150);
+}
+
 TEST_CASE("a job that does not exist is not found") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(FindJob{1}).job);

@@ -240,22 +240,25 @@ class Run:
             elif sent["product"] == "rated":
                 self.check_rated(job, of_job[job_id])
             else:
-                self.faults.expect(job["state"] == "succeeded", "an open circuit failed a job", job)
+                self.faults.expect(job["state"] == "succeeded" or self.was_interrupted(job),
+                                   "an open circuit failed a job", job)
 
     def check_rated(self, job, calls):
         """Its provider never refuses, so only a kill may use up an attempt."""
-        deaths = self.deaths_during(job)
-        interrupted = (job["error"] or {}).get("code") == "interrupted"
-        self.faults.expect(job["state"] == "succeeded" or
-                           interrupted and deaths >= INTERRUPTIONS_MAX,
+        self.faults.expect(job["state"] == "succeeded" or self.was_interrupted(job),
                            "a rate failed a job", job, calls)
-        self.faults.expect(job["steps"][0]["attempts"] <= 1 + deaths,
+        self.faults.expect(job["steps"][0]["attempts"] <= 1 + self.deaths_during(job),
                            "a rate used up an attempt", job, calls)
+
+    def was_interrupted(self, job):
+        """Whether so many kills may have ended its attempts that celld gave up."""
+        code = (job["error"] or {}).get("code")
+        return code == "interrupted" and self.deaths_during(job) >= INTERRUPTIONS_MAX
 
     def check_compensation(self, job, calls):
         fails_at = job["parameters"]["fails_at"]
         code = (job["error"] or {}).get("code")
-        interrupted = code == "interrupted" and self.deaths_during(job) >= INTERRUPTIONS_MAX
+        interrupted = self.was_interrupted(job)
         if interrupted:
             fails_at = job["error"]["service"]
         if fails_at is None:

@@ -125,12 +125,12 @@ class Client {
 caf::actor spawn_client(caf::actor_system& system, JobStore store, JobReader reader,
                         std::shared_ptr<const History> history, std::shared_ptr<Record> record,
                         Wrong wrong, std::shared_ptr<const celld::store::MemoryDisk> start) {
-  const auto client = [=](Client::Pointer self) -> caf::behavior {
-    self->state.start(self, store, reader, history, record, wrong, start);
+  const auto client = [=](Client::Pointer self, const JobStore& writer) -> caf::behavior {
+    self->state.start(self, writer, reader, history, record, wrong, start);
     return {[self](Ask order) { self->state.ask(order.operation); },
             [self](Watch order) { self->state.watch(order.look); }};
   };
-  return system.spawn(client);
+  return system.spawn(client, store);
 }
 
 }  // namespace stores

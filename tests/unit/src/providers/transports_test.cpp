@@ -25,18 +25,19 @@ class Echo final : public Transport {
  public:
   cells::Provider spawn(caf::actor_system& system, const std::string& name,
                         const config::ServiceSettings& settings, AbortByLease) const override {
-    const std::string text = KindOf<EchoService>::get(settings).text;
-    return system.spawn([name, text]() -> cells::Provider::behavior_type {
-      return {[name, text](const cells::StartCall& call) -> caf::result<cells::CallEnded> {
-                cells::CallOutcome outcome;
-                outcome.kind = cells::CallOutcome::Kind::succeeded;
-                outcome.properties[name] = text;
-                return cells::CallEnded{call.lease, outcome};
-              },
-              [](const cells::AbortCall& abort) -> caf::result<cells::CallAborted> {
-                return cells::CallAborted{abort.lease};
-              }};
-    });
+    const auto echo = [](const std::string& property, const std::string& text) {
+      return cells::Provider::behavior_type{
+          [property, text](const cells::StartCall& call) -> caf::result<cells::CallEnded> {
+            cells::CallOutcome outcome;
+            outcome.kind = cells::CallOutcome::Kind::succeeded;
+            outcome.properties[property] = text;
+            return cells::CallEnded{call.lease, outcome};
+          },
+          [](const cells::AbortCall& abort) -> caf::result<cells::CallAborted> {
+            return cells::CallAborted{abort.lease};
+          }};
+    };
+    return system.spawn(echo, name, KindOf<EchoService>::get(settings).text);
   }
   AbortByLease aborts() const override {
     return [](const cells::Lease&, const std::function<void()>& gone) { gone(); };

@@ -120,17 +120,22 @@ class Client {
   std::shared_ptr<const celld::store::MemoryDisk> start_;
 };
 
+caf::behavior client(Client::Pointer self, const JobStore& store, const JobReader& reader,
+                     const std::shared_ptr<const History>& history,
+                     const std::shared_ptr<Record>& record, const Wrong& wrong,
+                     const std::shared_ptr<const celld::store::MemoryDisk>& start) {
+  self->state.start(self, store, reader, history, record, wrong, start);
+  return {[self](Ask order) { self->state.ask(order.operation); },
+          [self](Watch order) { self->state.watch(order.look); }};
+}
+
 }  // namespace
 
 caf::actor spawn_client(caf::actor_system& system, JobStore store, JobReader reader,
                         std::shared_ptr<const History> history, std::shared_ptr<Record> record,
                         Wrong wrong, std::shared_ptr<const celld::store::MemoryDisk> start) {
-  const auto client = [=](Client::Pointer self, const JobStore& writer) -> caf::behavior {
-    self->state.start(self, writer, reader, history, record, wrong, start);
-    return {[self](Ask order) { self->state.ask(order.operation); },
-            [self](Watch order) { self->state.watch(order.look); }};
-  };
-  return system.spawn(client, store);
+  return system.spawn(client, std::move(store), std::move(reader), std::move(history),
+                      std::move(record), wrong, std::move(start));
 }
 
 }  // namespace stores

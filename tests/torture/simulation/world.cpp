@@ -17,10 +17,6 @@ constexpr milliseconds retention_allowance{1500};
 /// Enough for a commit or two and one reading of the wall clock.
 constexpr milliseconds idle_max{1200};
 
-std::string name(const Job& job) {
-  return format_job_id(job.id);
-}
-
 std::string to_string(CallOutcome::Kind kind) {
   constexpr std::array names = {"succeeded",    "rejected", "retryable", "throttled",
                                 "unauthorized", "unknown",  "aborted",   "pending"};

@@ -165,11 +165,25 @@ inline constexpr milliseconds attempt_max{4300};
 /// How long a change may take to reach the disk.
 inline constexpr milliseconds written_within{1000};
 
-/// Bits, one for each Refusal::Kind.
+/// Bits: one for each Refusal::Kind, and those below.
 using Reasons = std::uint32_t;
 
 constexpr Reasons reason(Refusal::Kind kind) {
   return 1U << static_cast<unsigned>(kind);
+}
+
+/// The job was not in a state in which the request can be granted.
+inline constexpr Reasons job_unsuited = 1U << 31U;
+/// The capacity or the burst did not allow the size.
+inline constexpr Reasons no_room = 1U << 30U;
+
+/// Whether the reload leaves the service without an undo.
+bool is_without_undo(const Reconfigure& order, const std::string& service);
+
+bool happened_since(const std::map<JobId, SteadyTime>& times, JobId id, SteadyTime since);
+
+inline std::string name(const Job& job) {
+  return format_job_id(job.id);
 }
 
 struct Submission {

@@ -22,10 +22,6 @@ constexpr milliseconds known_within{1000};
 /// The wall clock counts milliseconds.
 constexpr milliseconds rounding{2};
 
-std::string name(const Job& job) {
-  return format_job_id(job.id);
-}
-
 bool has_report(const Job& job, const StepReport& report) {
   return std::any_of(job.steps.begin(), job.steps.end(),
                      [&](const Step& step) { return step.report == report; });

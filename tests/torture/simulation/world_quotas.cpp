@@ -11,10 +11,6 @@ namespace {
 /// Longer than the burst of any quota of this simulation takes to come back.
 constexpr std::chrono::seconds rates_memory{30};
 
-std::string name(const Job& job) {
-  return format_job_id(job.id);
-}
-
 microseconds interval_of(const RateQuota& quota) {
   return microseconds{static_cast<std::int64_t>(std::ceil(1e6 / quota.per_s))};
 }

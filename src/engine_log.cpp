@@ -165,7 +165,7 @@ void EngineLog::cell_restarted(const cells::CellKey& cell) {
 }
 
 void EngineLog::provider_restarted(const std::string& service) {
-  Line line{Level::warning, "the provider of a service died and was restarted"};
+  Line line{Level::warning, "a provider actor died and was replaced"};
   log_.write_limited(line.text("service", service), service);
 }
 

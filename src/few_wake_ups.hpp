@@ -38,8 +38,8 @@ class ReadyActors {
   /// the threads that are awake run slow handlers.
   static constexpr std::chrono::milliseconds patience{2};
 
-  /// Adds an actor. `from_outside`: the caller is not a thread that runs actors, so it may not be
-  /// the next to take one.
+  /// Adds an actor. `from_outside`: the caller is not a thread that runs actors, so another thread
+  /// must take it.
   void add(caf::resumable* actor, bool from_outside);
   /// Counts the calling thread as one that runs actors.
   void join();

@@ -251,12 +251,12 @@ int serve(Daemon& daemon, Events& events, logs::Log& log, const Arguments& argum
         event.answer(reload(daemon, log, arguments));
         continue;
       case Events::Kind::stop: {
-        log.write({Level::info, "stopping"});
+        log.write({Level::info, "shutting down"});
         events.refuse_reloads();
         service_manager::stopping(daemon.shutdown_longest() + stop_margin);
         const std::string failure = daemon.shut_down();
         if (failure.empty()) {
-          log.write({Level::info, "stopped"});
+          log.write({Level::info, "shut down"});
           return exit_stopped;
         }
         log.write({Level::error, "the shutdown did not complete: " + failure});

@@ -276,7 +276,7 @@ void CellDispatcherActor::close_if_idle(const CellKey& key) {
 void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
   const auto found = cells_.find(key);
   if (found == cells_.end()) return;
-  auto held = std::exchange(found->second.held, {});
+  auto waiting = std::exchange(found->second.waiting, {});
   found->second.closing = false;
   // A reload may have configured the cell since it was asked.
   if (idle && closes_when_idle(key, found->second)) {
@@ -288,7 +288,7 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
     guarantees_.remove(key);
     divide_guarantees();
   }
-  for (const auto& ask_again : held) ask_again();
+  for (const auto& ask_again : waiting) ask_again();
 }
 
 // --- Stopping ------------------------------------------------------------------------------------

@@ -34,9 +34,9 @@ class CellDispatcherActor : public CellDispatcher::base {
   struct Entry {
     Cell cell;
     CellSettings settings;
-    std::optional<CellKey> template_of;  ///< The template that it is an instance of.
-    bool closing = false;  ///< Its AskIdle is unanswered; meanwhile requests wait in `held`.
-    std::vector<std::function<void()>> held;
+    std::optional<CellKey> template_of;          ///< The template that it is an instance of.
+    bool closing = false;                        ///< Its AskIdle is unanswered.
+    std::vector<std::function<void()>> waiting;  ///< Requests, until it is answered.
   };
 
   /// The cell for a job, or why there is none.
@@ -211,7 +211,7 @@ void CellDispatcherActor::put(Entry& entry, Message message, std::uint64_t owed,
     request(entry.cell, caf::infinite, std::move(message)).then(std::move(then), fail);
     return;
   }
-  entry.held.emplace_back([this, message = std::move(message), then = std::move(then), fail] {
+  entry.waiting.emplace_back([this, message = std::move(message), then = std::move(then), fail] {
     request(caf::actor_cast<CellDispatcher>(this), caf::infinite, message).then(then, fail);
   });
 }

@@ -383,7 +383,7 @@ void CellDispatcherActor::take_over(const std::string& customer, const std::stri
   if (shutting_down_ || !target) return then();
   Entry& entry = running_cell(target->cell);
   if (entry.closing) {
-    entry.held.emplace_back([=, this] { take_over(customer, product, then); });
+    entry.waiting.emplace_back([=, this] { take_over(customer, product, then); });
     return;
   }
   request(entry.cell, caf::infinite, TakeOver{{between_cells, customer, product}})

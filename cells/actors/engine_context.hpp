@@ -52,7 +52,7 @@ class EngineProbe {
   virtual void window_holds(const CellKey&, std::size_t /*jobs*/) {}
   /// A dispatcher died; its successor starts from the store.
   virtual void cell_restarted(const CellKey&) {}
-  /// The provider of a service died and was replaced; its calls have failed.
+  /// The provider actor of a service died and was replaced; its calls have failed.
   virtual void provider_restarted(const std::string& /*service*/) {}
   /// Due times of a schedule fired, were skipped or were missed; the change is stored.
   virtual void due_times_passed(const std::string& /*schedule*/, DueOutcome,

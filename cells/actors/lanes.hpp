@@ -35,7 +35,7 @@ struct LeaseOut {
 };
 
 /// Lease up to `max` jobs of this service to this worker: now, or as soon as there is one, until
-/// the request is withdrawn. Answered once the leases are stored; with none when it is withdrawn.
+/// the request is withdrawn. Answered once the leases are stored or, if withdrawn, with none.
 struct RequestLeases {
   std::uint64_t request = 0;  ///< Chosen by the sender, unique, ascending.
   std::string service;

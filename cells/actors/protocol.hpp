@@ -127,7 +127,7 @@ struct ServiceEntry {
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
 /// every waiting job is in the cell that the routing names. Refused during another reload, and if
-/// open jobs would have to change their durability (durability.hpp).
+/// unfinished or settling jobs would have to change their durability (durability.hpp).
 struct Reconfigure {
   std::shared_ptr<const Routing> routing;
   std::map<std::string, ServiceEntry> services;  ///< New or changed; all others stay as they are.
@@ -294,7 +294,7 @@ struct QueueDescribed {
   SlotLoans loans;
 };
 
-/// To a service client: make new calls with this provider. The old provider finishes its calls,
+/// To a service client: make new calls with this provider actor. The old one finishes its calls,
 /// then ends.
 struct ReplaceProvider {
   ServiceEntry entry;
@@ -337,7 +337,7 @@ struct IdleAnswered {
 
 /// The cell of this dispatcher has been idle for EngineOptions::idle_close.
 struct QueueIdle {};
-/// This cell has been idle for that long.
+/// This cell has been idle for EngineOptions::idle_close.
 struct CellIdle {
   CellKey cell;
 };
@@ -456,11 +456,11 @@ CELLS_MESSAGE(IdleWithdrawn)
 
 namespace cells {
 
-/// Makes the calls of one service through its provider, and replaces a provider that dies. Hands
+/// Makes the calls of one service through a provider actor, and replaces one that dies. Hands
 /// out the permits for the calls of a protected service; cells take turns. One per service, shared
 /// by all cells.
 using ServiceClient = Provider::extend<
-    /// Starts the new provider. The old provider finishes its calls, then ends.
+    /// Starts the new provider actor. The old one finishes its calls, then ends.
     caf::reacts_to<ReplaceProvider>,
     /// Reports the current figures.
     caf::replies_to<DescribeService>::with<ServiceDescribed>,
@@ -618,9 +618,9 @@ using LeaseDesk = caf::typed_actor<
     caf::reacts_to<WithdrawRequests>,
     /// Forwarded to the cells.
     caf::reacts_to<ReturnLeases>,
-    /// Forwarded to the cell that the lease is out from.
+    /// Forwarded to the cell that granted the lease.
     caf::replies_to<ExtendLease>::with<LeaseExtended>,
-    /// Forwarded to the cell that the lease is out from.
+    /// Forwarded to the cell that granted the lease.
     caf::replies_to<EndLease>::with<LeaseEnded>,
     /// Looks it up.
     caf::replies_to<FindLease>::with<LeaseFound>,

@@ -9,8 +9,8 @@
 
 namespace cells {
 
-/// Starts the client of one service, for all cells. The client keeps a provider running: it
-/// replaces one that dies, and answers that provider's calls with an error.
+/// Starts the client of one service, for all cells. The client keeps a provider actor
+/// running: it replaces one that dies, and answers that actor's calls with an error.
 ServiceClient spawn_service_client(caf::actor_system& system, std::string name, ServiceEntry entry,
                                    std::shared_ptr<EngineProbe> probe,
                                    std::function<WallTime()> wall_clock,

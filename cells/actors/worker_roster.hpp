@@ -73,7 +73,7 @@ class WorkerRoster {
   bool any_ready() const { return !ready_.empty(); }
   std::size_t ready() const { return ready_.size(); }
 
-  /// The number of workers that have a job and leave after it, or that have a job and stay.
+  /// The number of workers that have a job and then leave or stay, as `leaving` says.
   std::size_t with_job(bool leaving) const {
     std::size_t count = 0;
     for (const auto& [id, worker] : workers_) {

@@ -1,7 +1,7 @@
 // Schedules: jobs that are submitted again and again. Pure: what a schedule does at a given time.
 //
-// A schedule has one next due time. When that is reached, one step decides it: the time fires (a
-// job is submitted), is skipped, or is missed. The step and the job reach the disk together, so
+// A schedule has one next due time. When that is reached, one decision follows: the time fires (a
+// job is submitted), is skipped, or is missed. The decision and a job on disk are one commit, so
 // that each time fires at most once; until then the time stays due.
 #pragma once
 

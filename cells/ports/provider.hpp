@@ -74,7 +74,7 @@ namespace cells {
 
 /// Makes the calls of one service, for all cells. Never blocks. Answers each StartCall exactly
 /// once, at most 100 ms after its timeout. An AbortCall for an unknown lease is answered at once,
-/// unless a provider that died has left part of that call behind.
+/// unless a provider actor that died has left part of that call behind.
 using Provider = caf::typed_actor<
     /// Makes the call; answered once it has ended.
     caf::replies_to<StartCall>::with<CallEnded>,

@@ -99,7 +99,7 @@ void add_batch_verbs(Commands& commands) {
   add_value(watch, "--interval", "DURATION", "refresh the output at this interval (1s)");
   CLI::App& cancel = commands.add(
       "batch", "cancel",
-      {"cancel the jobs of batches that have not ended", "", "cellctl batch cancel 1m7yhtwye0000"},
+      {"cancel the unfinished jobs of batches", "", "cellctl batch cancel 1m7yhtwye0000"},
       batch_cancel);
   add_words(cancel, "ID", "the batches");
 }

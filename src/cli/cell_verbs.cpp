@@ -136,7 +136,7 @@ void add_cell_verbs(Commands& commands) {
   add_cell_resize(commands);
   add_cell_action(commands, "pause", "accept jobs but start none");
   add_cell_action(commands, "resume", "end a pause or a drain");
-  add_cell_action(commands, "drain", "refuse new jobs and finish the queued ones");
+  add_cell_action(commands, "drain", "refuse new jobs and finish the others");
 }
 
 }  // namespace celld::cli

@@ -187,7 +187,7 @@ std::vector<CellSetting> make_table() {
       burst("how many jobs the cell may run at once while other cells leave their pools idle; as "
             "`pool.size` unless set. See [Guarantee and burst](#guarantee-and-burst)"),
       number("pool.weight", 1, cells::pool_weight_max,
-             "the share of the cell in what others leave idle, relative to the weights of other "
+             "the cell's share of what others leave idle, relative to the weights of other "
              "cells",
              [](auto& cell) -> auto& { return cell.pool_weight; }),
       bounded_by("timeout_max_ms",

@@ -87,8 +87,8 @@ class Backlogs : public Names {
   std::int64_t cell_id(const cells::CellKey& key);
   std::int64_t routing_key_id(const RoutingKey& routing_key);
   std::int64_t lane_id(const std::string& lane);
-  // None if the name is not in memory. All lanes are, and the cells and routing keys with open
-  // jobs.
+  // In memory: all lanes, and the cells and routing keys with unfinished or settling jobs. None for
+  // other names.
   const Cell* find_cell(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;

@@ -2,7 +2,7 @@
 //
 // Each index has a table of its keys. If the keys are random, the newer ones are in partitions
 // (partitions.hpp). The table then has the keys that an older version of celld wrote, and, once
-// there are too many partitions, those of the oldest ones and of jobs that are older than these.
+// there are too many partitions, the keys of the oldest and of still older jobs.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class IndexTables {
   void start_generation(std::size_t jobs, std::int64_t after_id);
   void end_generation();
   /// Part of each commit; `jobs` have arrived since the last one. Builds filters, and moves keys
-  /// out of partitions that are too many.
+  /// out of surplus partitions.
   void tend(std::size_t jobs);
 
   /// As KeyTable::Scan, over all tables.

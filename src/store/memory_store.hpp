@@ -72,7 +72,7 @@ struct MemoryStoreOptions {
   /// Called when a commit fails. True: the commit reached the disk nevertheless; the senders
   /// receive an error either way.
   std::function<bool()> failed_commit_lands{};
-  /// Called at each operation. True: the store fails in the middle of it, and loses the batch.
+  /// Called at each operation. True: the store fails in the middle of it, and loses the group.
   std::function<bool()> fail_operation{};
 };
 

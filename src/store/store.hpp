@@ -22,7 +22,7 @@ namespace celld::store {
 
 /// Describes one commit.
 struct CommitReport {
-  std::size_t operations = 0;  ///< The writes in it, and the reads of the same batch.
+  std::size_t operations = 0;  ///< The writes in it, and the reads of the same group.
   std::chrono::microseconds took{};
 };
 

@@ -13,7 +13,7 @@ struct WriteLimits {
   std::size_t generation_jobs = 16384;
   /// Jobs that come before a commit moves keys again: few keys are not worth the pages they touch.
   std::size_t jobs_per_move = 128;
-  /// For how many jobs one commit moves keys; the next commits move those of the others.
+  /// One commit moves the keys of at most this many jobs; later ones move the rest.
   std::size_t jobs_per_commit_max = 4096;
   /// A new partition of an index with random keys begins after this many jobs (partitions.hpp).
   std::size_t partition_jobs = 131'072;

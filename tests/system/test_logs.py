@@ -265,8 +265,8 @@ class Logs(EndToEnd):
                 text = os.read(terminal, 65536).decode()
                 os.close(slave)
                 os.close(terminal)
-                pattern = r'^\{"time":.*"stopping"' if wanted == "json" else \
-                    r"^\d{4}-\d\d-\d\dT\S+Z info stopping\r\n"
+                pattern = r'^\{"time":.*"shutting down"' if wanted == "json" else \
+                    r"^\d{4}-\d\d-\d\dT\S+Z info shutting down\r\n"
                 self.assertRegex(text, pattern)
 
     def test_flags_override_the_environment_and_an_invalid_name_is_refused(self):
@@ -275,7 +275,7 @@ class Logs(EndToEnd):
                         arguments=["--listen", "127.0.0.1:0", "--data", "data", "--log-format",
                                    "text", "--log-level", "info"]).start()
         self.assertEqual(daemon.stop(), 0)
-        self.assertRegex(daemon.log(), r" info stopping\n.* info stopped\n$")
+        self.assertRegex(daemon.log(), r" info shutting down\n.* info shut down\n$")
         for flag in ("--log-format", "--log-level"):
             done = subprocess.run([*daemon.command(), flag, "loud"], capture_output=True,
                                   text=True, timeout=DEADLINE_S, check=False)

@@ -29,7 +29,7 @@ std::string advice(const cells::Refusal& refusal) {
     return " Send the rest, from this line on, when jobs of the cell have ended; or raise the "
            "cell's `queue.max_jobs` and reload the configuration.";
   }
-  return " Send the rest, from this line on, later.";
+  return " Send the rest later, from this line on.";
 }
 
 }  // namespace

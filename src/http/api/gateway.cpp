@@ -75,7 +75,7 @@ Response not_retryable(const cells::Job& job) {
   const bool has_failed =
       job.state == cells::JobState::failed || job.state == cells::JobState::cancelled;
   std::string detail = has_failed ? "A service has undone its part of the job. Submit a new job."
-                                  : "Only a failed or cancelled job can be retried; this one is " +
+                                  : "Only a failed or cancelled job can be reopened; this one is " +
                                         std::string(to_string(cells::shown_state(job))) + ".";
   return to_response({.kind = ProblemKind::not_retryable, .detail = std::move(detail)});
 }

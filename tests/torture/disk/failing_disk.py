@@ -83,7 +83,7 @@ def faults_of(log):
 def stopped_at_ms(log):
     """The time at which celld had stopped cleanly and was about to close its store."""
     for line in log.splitlines():
-        if '"stopped"' in line:
+        if '"shut down"' in line:
             text = json.loads(line)["time"]
             seconds = time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
             return calendar.timegm(seconds) * 1000 + int(text[20:23])

@@ -21,7 +21,7 @@ struct Done {
 /// What the end of a request to `service` means: as interpret() says, unless `rules` say otherwise.
 /// If they name any status as `done`, a status 2xx that they do not name is no success. The body of
 /// a success is read only for what the rules take from it. The answer must have each property that
-/// the rules name if the action is done, but not if it was done already.
+/// the rules name if the action is done; if it was done already, it need not.
 std::variant<Done, cells::CallOutcome> read_answer(const AnswerRules& rules,
                                                    const std::string& service,
                                                    const HttpResult& result, cells::WallTime now,

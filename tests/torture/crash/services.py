@@ -1,7 +1,7 @@
 """Kills celld again and again while jobs undo what they have done, services are limited or down, and
 schedules submit jobs.
 
-    services_test.py [--kills N] [--seed N]
+    services.py [--kills N] [--seed N]
 
 Afterwards, by the calls that the provider saw: a job that failed has undone what it had done, in
 reverse order, and nothing twice but for a kill; no entity had two calls at once; no limit was

@@ -1,6 +1,6 @@
 """Thousands of jobs over many cells, while pools are resized and celld is killed and stopped.
 
-    crash_test.py [--jobs N] [--cells N] [--cycles N] [--seed N]
+    many_jobs.py [--jobs N] [--cells N] [--cycles N] [--seed N]
 
 One cycle is a kill -9 and a SIGTERM under load. Afterwards every job answered with 202 must have
 ended once and as the provider answered. No pool's size may have been exceeded, no entity may have

@@ -30,7 +30,7 @@ void PermitDesk::change(const Protection& protection, const std::vector<Lease>& 
 }
 
 void PermitDesk::over(const PermitOver& message) {
-  guard_.ended(message.lease, message.sign, clocks_());
+  guard_.ended(message.lease, message.sign, message.ran, clocks_());
   guard_.release(message.lease);
   without_permit_.erase(message.lease);
   matching_.ended(message.key, message.ran);

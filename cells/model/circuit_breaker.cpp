@@ -1,5 +1,6 @@
 #include "cells/model/circuit_breaker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cells {
@@ -23,7 +24,8 @@ CircuitState CircuitBreaker::state(SteadyTime now) const {
 
 /// Calls that began before the circuit opened may end while it is not closed. Their outcome tells
 /// nothing about the provider as it is now, unless the provider refuses celld's credentials.
-void CircuitBreaker::ended(CallSign sign, bool is_probe, std::string_view what, const Now& now) {
+void CircuitBreaker::ended(CallSign sign, bool is_probe, std::string_view what, microseconds ran,
+                           const Now& now) {
   if (sign == CallSign::nothing) return;
   if (sign == CallSign::refusing) return open(std::string(what), now);
   if (!is_closed() && !is_probe) return;
@@ -33,12 +35,22 @@ void CircuitBreaker::ended(CallSign sign, bool is_probe, std::string_view what, 
     return;
   }
   if (is_probe && !is_closed()) return open("the probe failed: " + std::string(what), now);
-  failures_.push_back(now.steady);
+  failures_.push_back({now.steady - ran, now.steady});
   while (failures_.size() > policy_.failures) failures_.pop_front();
-  const bool within = now.steady - failures_.front() <= policy_.window;
-  if (failures_.size() < policy_.failures || !within) return;
+  if (failures_.size() < policy_.failures || idle() > policy_.window) return;
   open(std::to_string(policy_.failures) + " failures in a row; the last one: " + std::string(what),
        now);
+}
+
+microseconds CircuitBreaker::idle() const {
+  microseconds sum{0};
+  auto later_began = SteadyTime::max();
+  for (auto failure = failures_.rbegin(); failure != failures_.rend(); ++failure) {
+    const bool is_last = failure == failures_.rbegin();
+    if (!is_last && failure->ended < later_began) sum += later_began - failure->ended;
+    later_began = std::min(later_began, failure->began);
+  }
+  return sum;
 }
 
 void CircuitBreaker::open(std::string why, const Now& now) {

@@ -27,10 +27,12 @@ enum class CallSign : std::uint8_t {
   nothing,   ///< The call was aborted, or the provider asked for a pause.
 };
 
-/// A closed circuit opens after `failures` failing calls in a row within `window`. In every state,
-/// the circuit opens at once if the provider does not accept celld's credentials (`refusing`).
-/// After the time `open` it is half-open: the outcome of one call then closes it or opens it again.
-/// (M. Nygard, "Release It!", 2nd edition, chapter 5.) Not thread-safe.
+/// A closed circuit opens after `failures` failing calls in a row within `window`. The time for
+/// which those calls ran does not count: a provider that does not answer fails its calls slowly,
+/// and their timeout may be longer than the window. In every state, the circuit opens at once if
+/// the provider does not accept celld's credentials (`refusing`). After the time `open` it is
+/// half-open: the outcome of one call then closes it or opens it again. (M. Nygard, "Release It!",
+/// 2nd edition, chapter 5.) Not thread-safe.
 class CircuitBreaker {
  public:
   explicit CircuitBreaker(const CircuitPolicy& policy) : policy_(policy) {}
@@ -46,18 +48,26 @@ class CircuitBreaker {
   /// Why it is not closed; empty if it is.
   const std::string& why() const { return why_; }
 
-  /// A call has ended. `is_probe`: it began while the circuit was half-open. `what` tells an
-  /// operator how it failed.
-  void ended(CallSign sign, bool is_probe, std::string_view what, const Now& now);
+  /// A call that ran for `ran` has ended. `is_probe`: it began while the circuit was half-open.
+  /// `what` tells an operator how it failed.
+  void ended(CallSign sign, bool is_probe, std::string_view what, microseconds ran, const Now& now);
   /// Closes the circuit, and forgets the failures.
   void reset(WallTime now);
 
  private:
+  struct Failure {
+    SteadyTime began{};
+    SteadyTime ended{};
+  };
+
   void open(std::string why, const Now& now);
   bool is_closed() const { return why_.empty(); }
+  /// The time between the failures in which none of their calls ran.
+  microseconds idle() const;
 
   CircuitPolicy policy_;
-  std::deque<SteadyTime> failures_;  ///< Times of the latest in a row, at most `policy_.failures`.
+  /// The latest in a row, by their ends; at most `policy_.failures`.
+  std::deque<Failure> failures_;
   std::optional<SteadyTime> open_until_;  ///< Set while it is open; in the past: half-open.
   std::optional<WallTime> since_;
   std::string why_;

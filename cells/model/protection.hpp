@@ -19,9 +19,10 @@ struct ServiceLimits {
 };
 
 struct CircuitPolicy {
-  std::uint32_t failures = 5;   ///< In a row, after which the circuit opens.
-  milliseconds window{30'000};  ///< They count only if they lie within this time.
-  milliseconds open{10'000};    ///< How long it then lets no call begin.
+  std::uint32_t failures = 5;  ///< In a row, after which the circuit opens.
+  /// They count only within this time; that for which their calls ran does not count.
+  milliseconds window{30'000};
+  milliseconds open{10'000};  ///< How long it then lets no call begin.
   /// The longest pause that a provider may ask for. Without a circuit breaker, this default
   /// applies.
   milliseconds hold_max{60'000};

@@ -60,9 +60,10 @@ void ServiceGuard::take(const Lease& lease, bool is_probe, SteadyTime now) {
   if (rate_) rate_->take(1, now);
 }
 
-void ServiceGuard::ended(const Lease& lease, const ProviderSign& sign, const Now& now) {
+void ServiceGuard::ended(const Lease& lease, const ProviderSign& sign, microseconds ran,
+                         const Now& now) {
   if (!out_.contains(lease)) return;
-  if (circuit_) circuit_->ended(sign.call, probes_.contains(lease), sign.what, now);
+  if (circuit_) circuit_->ended(sign.call, probes_.contains(lease), sign.what, ran, now);
   if (!sign.pause) return;
   const auto longest = protection_.circuit.value_or(CircuitPolicy{}).hold_max;
   const auto until = now.steady + std::min(*sign.pause, longest);

@@ -51,8 +51,8 @@ class ServiceGuard {
     out_.erase(lease);
     probes_.erase(lease);
   }
-  /// The call under the lease has ended; its permit is still out.
-  void ended(const Lease& lease, const ProviderSign& sign, const Now& now);
+  /// The call under the lease has ended after it ran for `ran`; its permit is still out.
+  void ended(const Lease& lease, const ProviderSign& sign, microseconds ran, const Now& now);
   /// Closes the circuit, and ends a pause.
   void reset(WallTime now);
 

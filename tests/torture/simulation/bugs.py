@@ -836,8 +836,8 @@ BUGS = (
         "circuit-closed", ("circuit",),
         "failures do not open a circuit",
         "cells/model/circuit_breaker.cpp",
-        (("  if (failures_.size() < policy_.failures || !within) return;\n",
-          "  if (BUG || failures_.size() < policy_.failures || !within) return;\n"),),
+        (("  if (failures_.size() < policy_.failures || idle() > policy_.window) return;\n",
+          "  if (BUG || failures_.size() < policy_.failures || idle() > policy_.window) return;\n"),),
         first_seed=850,
     ),
     Bug(

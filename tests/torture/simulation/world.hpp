@@ -472,9 +472,13 @@ class World : public EngineProbe {
   void check_rate(const Job& job);
   void note_ungranted(const Job& before);
   /// What the ends of calls say about a circuit.
+  struct WatchedFailure {
+    SteadyTime began{};
+    SteadyTime ended{};
+  };
   struct WatchedCircuit {
-    SteadyTime since{};                 ///< Of its policy.
-    std::deque<SteadyTime> failures{};  ///< In a row.
+    SteadyTime since{};                     ///< Of its policy.
+    std::deque<WatchedFailure> failures{};  ///< In a row.
     std::optional<SteadyTime> opened_at{};
     /// Between these the engine may have it open, or count more failures.
     SteadyTime unclear_since{};
@@ -484,6 +488,7 @@ class World : public EngineProbe {
   WatchedCircuit* watched_circuit(const std::string& service);
   void become_unclear(WatchedCircuit& circuit, const CircuitPolicy& policy);
   void note_alive(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy);
+  void note_failing(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy);
   static bool began_behind(const WatchedCircuit& circuit, SteadyTime handed_out_at);
   void note_circuit(const Job& before, AbortCause cause);
   void check_circuit(const Job& job);

@@ -33,6 +33,20 @@ Sign sign_of(const CallAnswer* answer, AbortCause cause) {
   return Sign::unclear;
 }
 
+/// The time between the ends of the calls in which none of them ran.
+template <class Calls>
+microseconds idle_between(Calls calls) {
+  SteadyTime covered = calls.front().ended;
+  std::sort(calls.begin(), calls.end(),
+            [](const auto& a, const auto& b) { return a.began < b.began; });
+  microseconds idle{0};
+  for (const auto& call : calls) {
+    if (call.began > covered) idle += call.began - covered;
+    covered = std::max(covered, call.ended);
+  }
+  return idle;
+}
+
 }  // namespace
 
 /// The circuit of the service under its present policy; null: it has none, or the policy may have
@@ -109,6 +123,21 @@ void World::note_alive(WatchedCircuit& circuit, SteadyTime began, const CircuitP
   circuit.unclear_until = now_steady;
 }
 
+/// The time for which failing calls ran does not count towards the window. Near its bound it may
+/// make a difference when the engine heard of an end.
+void World::note_failing(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy) {
+  auto& failures = circuit.failures;
+  failures.push_back({began, now_steady});
+  while (failures.size() > policy.failures) failures.pop_front();
+  if (failures.size() < policy.failures) return;
+  const microseconds idle = idle_between(failures);
+  if (idle + in_transit <= policy.window) {
+    circuit.opened_at = now_steady;
+  } else if (idle <= policy.window + in_transit) {
+    become_unclear(circuit, policy);
+  }
+}
+
 void World::note_circuit(const Job& before, AbortCause cause) {
   const auto given = handed_out_.find(before.lease);
   auto* circuit = watched_circuit(before.spec->services[before.step]);
@@ -124,15 +153,11 @@ void World::note_circuit(const Job& before, AbortCause cause) {
   if (sign == Sign::failing && circuit->opened_at) {
     if (is_probe) circuit->opened_at = now_steady;  // Others began before it opened.
   } else if (sign == Sign::failing) {
-    if (now_steady < circuit->unclear_until + in_transit || given->second.at < circuit->since) {
+    const SteadyTime began = given->second.at;
+    if (began < circuit->unclear_until + in_transit || began < circuit->since) {
       return become_unclear(*circuit, policy);
     }
-    circuit->failures.push_back(now_steady);
-    while (circuit->failures.size() > policy.failures) circuit->failures.pop_front();
-    const bool all = circuit->failures.size() == policy.failures;
-    if (all && now_steady - circuit->failures.front() <= policy.window) {
-      circuit->opened_at = now_steady;
-    }
+    note_failing(*circuit, given->second.at, policy);
   } else if (sign == Sign::alive) {
     note_alive(*circuit, given->second.at, policy);
   } else {

@@ -19,7 +19,10 @@ struct Circuit {
   CircuitBreaker breaker{policy};
 
   void end(CallSign sign, milliseconds time, bool is_probe = false) {
-    breaker.ended(sign, is_probe, "HTTP status 500", at(time));
+    breaker.ended(sign, is_probe, "HTTP status 500", 0ms, at(time));
+  }
+  void time_out(milliseconds began, milliseconds time) {
+    breaker.ended(CallSign::failing, false, "no answer", time - began, at(time));
   }
   CircuitState state(milliseconds time) const { return breaker.state(start + time); }
   void open_at(milliseconds time) {
@@ -62,6 +65,45 @@ TEST_CASE("failures that lie further apart than the window do not open a circuit
   CHECK(circuit.state(1001ms) == CircuitState::closed);
   circuit.end(CallSign::failing, 1010ms);
   CHECK(circuit.state(1010ms) == CircuitState::open);
+}
+
+TEST_CASE("calls that time out one after the other open a circuit, however long they take") {
+  Circuit circuit;
+  circuit.time_out(0ms, 5000ms);
+  circuit.time_out(5500ms, 10'500ms);
+  CHECK(circuit.state(10'500ms) == CircuitState::closed);
+  SECTION("if no more than the window lies between them") {
+    circuit.time_out(11'000ms, 16'000ms);
+    CHECK(circuit.state(16'000ms) == CircuitState::open);
+  }
+  SECTION("but not if more than the window does") {
+    circuit.time_out(11'001ms, 16'001ms);
+    CHECK(circuit.state(16'001ms) == CircuitState::closed);
+    circuit.time_out(16'400ms, 21'000ms);
+    CHECK(circuit.state(21'000ms) == CircuitState::open);
+  }
+}
+
+TEST_CASE("a failing call covers the time between failures that end before it") {
+  Circuit circuit;
+  circuit.time_out(0ms, 10ms);
+  circuit.time_out(5000ms, 5010ms);
+  SECTION("for as long as it ran") {
+    circuit.time_out(1000ms, 9000ms);
+    CHECK(circuit.state(9000ms) == CircuitState::open);
+  }
+  SECTION("and no longer") {
+    circuit.time_out(1011ms, 9000ms);
+    CHECK(circuit.state(9000ms) == CircuitState::closed);
+  }
+}
+
+TEST_CASE("calls that time out at the same time open a circuit") {
+  Circuit circuit;
+  circuit.time_out(0ms, 5000ms);
+  circuit.time_out(0ms, 5000ms);
+  circuit.time_out(4000ms, 9000ms);
+  CHECK(circuit.state(9000ms) == CircuitState::open);
 }
 
 TEST_CASE("an open circuit is half-open after its time, and one probe decides") {

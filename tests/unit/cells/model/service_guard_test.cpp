@@ -27,7 +27,7 @@ ProviderSign pause_of(milliseconds pause) {
 
 /// The attempt of the lease ends.
 void end(ServiceGuard& guard, std::uint64_t number, const ProviderSign& sign, milliseconds time) {
-  guard.ended(lease(number), sign, at(time));
+  guard.ended(lease(number), sign, 0ms, at(time));
   guard.release(lease(number));
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("permits are out until their attempts are over") {
   guard.take(lease(2), false, start);
   CHECK(guard.available(start) == 0);
   CHECK_FALSE(guard.next_change(start));
-  guard.ended(lease(1), alive, at(1ms));
+  guard.ended(lease(1), alive, 0ms, at(1ms));
   CHECK(guard.available(start) == 0);
   guard.release(lease(1));
   CHECK(guard.available(start) == 1);

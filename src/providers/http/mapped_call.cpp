@@ -279,7 +279,11 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     const bool already = done.already;
     if (!take(std::move(done))) return too_many_properties(false);
     if (auto failure = take_url(result, already)) return failed(of_request(*failure), false);
-    if (!already) return wait_for_operation(std::nullopt);
+    if (!already) {
+      return wait_for_operation(result.retry_after
+                                    ? parse_retry_after(*result.retry_after, service_->wall_clock())
+                                    : std::nullopt);
+    }
     // "Already done" may mean that an earlier attempt, cut short, has begun the operation.
     if (!can_poll())
       return finish_request({.properties = {}, .messages = {}, .already = true}, false);

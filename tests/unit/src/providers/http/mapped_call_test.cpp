@@ -36,6 +36,7 @@ constexpr auto patience = 20s;
 struct Answer {
   std::string status;
   std::string body;
+  std::string more_headers{};
 };
 
 /// A server that gives these answers in order, and keeps what it was sent.
@@ -49,7 +50,8 @@ class Scripted {
         const std::lock_guard lock(mutex_);
         requests_.push_back(std::move(*request));
         const std::size_t index = std::min(requests_.size(), answers_.size()) - 1;
-        connection.send(http_answer(answers_[index].status, answers_[index].body));
+        const auto& [status, body, more_headers] = answers_[index];
+        connection.send(http_answer(status, body, more_headers));
       }
     };
   }
@@ -382,6 +384,18 @@ TEST_CASE("an operation is polled by later calls, and then the action goes on") 
   CHECK(first_line(sent[2]) == first_line(sent[1]));
   CHECK(first_line(sent[3]) == "PUT /call/zones/7 HTTP/1.1");
   CHECK(sent[3].header("Idempotency-Key") == "0000000000001.dns:2");
+}
+
+TEST_CASE("an answer may ask for a longer wait before the next poll") {
+  Scripted server({{"202 Accepted", R"({"id": 1})", "Retry-After: 2\r\n"},
+                   {"200 OK", R"({"status": "busy"})", "Retry-After: 3\r\n"},
+                   {"200 OK", R"({"status": "busy"})", "Retry-After: 0\r\n"}});
+  Fixture fixture(server.script(), polled);
+  const auto begun = fixture.call();
+  CHECK(begun.retry_after == 2000ms);
+  const auto busy = fixture.call(next_call(begun));
+  CHECK(busy.retry_after == 3000ms);
+  CHECK(fixture.call(next_call(busy)).retry_after == 250ms);
 }
 
 TEST_CASE("after a poll that failed, the next attempt polls again") {

@@ -343,6 +343,19 @@ class Worker(CellctlTest):
         self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
         self.assertEqual(len(self.lines("pids")), 4)
 
+    def test_a_worker_that_has_more_leases_than_room_keeps_them_all(self):
+        self.start(defaults={"timeout_ms": 4000, "retry": {"max_attempts": 1}})
+        jobs = [self.submit_vm(f"e{number}") for number in range(4)]
+        worker = self.work(self.hanging(), "--concurrency", "4")
+        self.pids(8)
+        worker.kill()
+        worker.wait(DEADLINE_S)
+        self.work("echo begins >>order; sleep 1.5; echo ends >>order", "--concurrency", "1")
+        for job in jobs:
+            ended = self.wait_for_end(job)
+            self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1), ended)
+        self.assertEqual(self.lines("order"), ["begins", "ends"] * 4)
+
     def test_two_workers_of_one_name_do_not_run_at_once(self):
         self.start(defaults={"timeout_ms": 60_000})
         self.submit_vm()

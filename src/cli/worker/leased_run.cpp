@@ -66,6 +66,16 @@ LeasedRun::LeasedRun(GrantedLease lease, milliseconds grace, SteadyTime now)
 
 // --- What happened -------------------------------------------------------------------------------
 
+bool LeasedRun::try_start(SteadyTime now) {
+  if (now >= terminate_at()) {
+    end_command(Cause::deadline, expires_at_, now);
+    return false;
+  }
+  state_ = State::running;
+  started_at_ = now;
+  return true;
+}
+
 bool LeasedRun::on_line(const std::string& line, SteadyTime now) {
   const WorkLine parsed = parse_work_line(line);
   if (std::holds_alternative<OtherLine>(parsed)) return false;
@@ -93,7 +103,7 @@ void LeasedRun::on_term(const LeaseTerm& term, SteadyTime sent_at, SteadyTime no
   progress_on_way_.reset();
   message_on_way_ = false;
   if (progress_ || !messages_.empty()) beat_at_ = std::min(beat_at_, sent_at + news_interval);
-  if (term.cancel) end_command(Cause::cancelled, std::min(now + grace_, expires_at_));
+  if (term.cancel) end_command(Cause::cancelled, std::min(now + grace_, expires_at_), now);
 }
 
 void LeasedRun::on_no_answer(double random, SteadyTime now) {
@@ -108,31 +118,38 @@ void LeasedRun::on_lost(SteadyTime now) {
     state_ = State::done;
     return;
   }
-  end_command(Cause::lost, now + grace_);
+  end_command(Cause::lost, now + grace_, now);
   cause_ = Cause::lost;  // Also when the command is being ended for another cause.
 }
 
 void LeasedRun::give_up(SteadyTime now) {
-  end_command(Cause::given_up, std::min(now + grace_, expires_at_));
+  end_command(Cause::given_up, std::min(now + grace_, expires_at_), now);
 }
 
-void LeasedRun::end_command(Cause cause, SteadyTime kill_at) {
-  if (state_ != State::running || cause_ != Cause::none) return;
+/// A lease without a command is reported at once.
+void LeasedRun::end_command(Cause cause, SteadyTime kill_at, SteadyTime now) {
+  const bool is_live = state_ == State::waiting || state_ == State::running;
+  if (!is_live || cause_ != Cause::none) return;
   cause_ = cause;
   kill_at_ = kill_at;
+  if (state_ == State::running) return;
+  override_outcome(false);
+  state_ = State::reporting;
+  report_at_ = now;
 }
 
 const CallOutcome& LeasedRun::on_end(const providers::CommandResult& result, cells::WallTime wall,
                                      SteadyTime now) {
   outcome_ = outcome_of(lease_.service, result, wall);
-  if (cause_ != Cause::none && outcome_.kind != Kind::succeeded) override_outcome();
+  if (cause_ != Cause::none && outcome_.kind != Kind::succeeded) override_outcome(true);
   report_at_ = now;
   state_ = cause_ == Cause::lost ? State::done : State::reporting;
   return outcome_;
 }
 
 /// A command that the worker ended has not failed by itself.
-void LeasedRun::override_outcome() {
+void LeasedRun::override_outcome(bool was_started) {
+  const std::string end = was_started ? "the worker ended the command." : "no command was started.";
   switch (cause_) {
     case Cause::none:
     case Cause::lost:
@@ -140,17 +157,18 @@ void LeasedRun::override_outcome() {
     case Cause::cancelled:
       outcome_.kind = Kind::rejected;
       outcome_.code = "cancelled";
-      outcome_.message = "the job was cancelled, and the worker ended the command.";
+      outcome_.message = "the job was cancelled, and " + end;
       return;
     case Cause::deadline:
       outcome_.kind = Kind::retryable;
       outcome_.code = "timeout";
-      outcome_.message = "no heartbeat reached celld in time, and the worker ended the command.";
+      outcome_.message = "no heartbeat reached celld in time, and " + end;
       return;
     case Cause::given_up:
       outcome_.kind = Kind::retryable;
       outcome_.code = "interrupted";
-      outcome_.message = "the worker was stopped, and ended the command.";
+      outcome_.message = was_started ? "the worker was stopped, and ended the command."
+                                     : "the worker was stopped before it started a command.";
   }
 }
 
@@ -171,7 +189,8 @@ void LeasedRun::on_report_refused(const std::string& reason, SteadyTime now) {
 
 std::optional<int> LeasedRun::take_signal(SteadyTime now) {
   if (state_ != State::running) return std::nullopt;
-  if (cause_ == Cause::none && now >= terminate_at()) end_command(Cause::deadline, expires_at_);
+  if (cause_ == Cause::none && now >= terminate_at())
+    end_command(Cause::deadline, expires_at_, now);
   if (cause_ == Cause::none) return std::nullopt;
   if (!std::exchange(terminated_, true)) return SIGTERM;
   if (now < kill_at_ || std::exchange(killed_, true)) return std::nullopt;
@@ -221,7 +240,8 @@ SteadyTime LeasedRun::next_delivery_at() const {
 
 /// After a cancellation the deadline no longer moves.
 bool LeasedRun::sends_heartbeats() const {
-  return state_ == State::running && cause_ != Cause::cancelled && cause_ != Cause::lost;
+  const bool is_live = state_ == State::waiting || state_ == State::running;
+  return is_live && cause_ != Cause::cancelled && cause_ != Cause::lost;
 }
 
 milliseconds LeasedRun::beat_interval() const {

@@ -18,12 +18,12 @@ namespace celld::cli {
 
 using cells::SteadyTime;
 
-/// Not thread-safe. A lease is `running` until its command has ended and nothing of its process
-/// group is left, `reporting` until celld has the report, and then `done`. A lost lease is `done`
-/// when its command has ended.
+/// Not thread-safe. A lease is `waiting` until its command is started, `running` until the command
+/// has ended and nothing of its process group is left, `reporting` until celld has the report, and
+/// then `done`. A lost lease is `done` as soon as no command of it runs.
 class LeasedRun {
  public:
-  enum class State : std::uint8_t { running, reporting, done };
+  enum class State : std::uint8_t { waiting, running, reporting, done };
 
   /// Why the worker ends the command.
   enum class Cause : std::uint8_t {
@@ -46,6 +46,9 @@ class LeasedRun {
 
   // --- What happened ------------------------------------------------------------------------
 
+  /// The command of the waiting lease is about to be started. False: it must not be, because the
+  /// lease is about to end; a failure is reported instead.
+  bool try_start(SteadyTime now);
   /// A line of standard error. Returns false when the line is to become a message at the end.
   bool on_line(const std::string& line, SteadyTime now);
   /// celld answered the heartbeat that was sent at `sent_at`.
@@ -78,16 +81,16 @@ class LeasedRun {
   SteadyTime next_delivery_at() const;
 
  private:
-  void end_command(Cause cause, SteadyTime kill_at);
+  void end_command(Cause cause, SteadyTime kill_at, SteadyTime now);
   bool sends_heartbeats() const;
   milliseconds beat_interval() const;
   SteadyTime terminate_at() const;
-  void override_outcome();
+  void override_outcome(bool was_started);
 
   GrantedLease lease_;
   milliseconds grace_;
   SteadyTime started_at_;
-  State state_ = State::running;
+  State state_ = State::waiting;
   Cause cause_ = Cause::none;
 
   milliseconds term_;  ///< The whole time that a heartbeat grants.

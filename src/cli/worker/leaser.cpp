@@ -23,6 +23,7 @@ void Leaser::run(const std::stop_token& stop) {
     } else {
       start_pauses_.reset();
     }
+    if (runs_.start_waiting()) continue;
     const SteadyTime asked_at = steady_now();
     auto answer = ask(room, stop);
     if (auto* setback = std::get_if<Setback>(&answer)) {
@@ -45,10 +46,8 @@ void Leaser::take(std::vector<GrantedLease> leases, SteadyTime asked_at,
   if (std::exchange(away_, false)) log_.note("celld answers again");
   away_pauses_.reset();
   const bool nothing = leases.empty();
-  const bool all = runs_.begin(std::move(leases));
-  if (looks_up_) {
-    looks_up_ = !all;
-  } else if (nothing && steady_now() - asked_at < early) {
+  runs_.begin(std::move(leases));
+  if (!std::exchange(looks_up_, false) && nothing && steady_now() - asked_at < early) {
     pause(milliseconds(static_cast<milliseconds::rep>(500 + 1000 * random())), stop);
   }
 }

@@ -19,8 +19,8 @@ class Leaser {
   Leaser(LeaseClient& client, Runs& runs, const WorkerLog& log)
       : client_(client), runs_(runs), log_(log) {}
 
-  /// Returns once a stop is requested, or celld refuses. By then, the command of every lease that
-  /// celld granted has been started.
+  /// Returns once a stop is requested, or celld refuses. By then, `runs` has every lease that celld
+  /// granted.
   void run(const std::stop_token& stop);
 
   /// Set when celld refused.

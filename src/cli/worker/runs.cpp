@@ -82,25 +82,49 @@ std::size_t Runs::count(State state) const {
                     [&](const auto& entry) { return entry.second.run.state() == state; }));
 }
 
-bool Runs::begin(std::vector<GrantedLease> leases) {
-  bool all = true;
+void Runs::begin(std::vector<GrantedLease> leases) {
   {
     const std::lock_guard lock(mutex_);
+    const SteadyTime now = steady_now();
     for (auto& lease : leases) {
       if (entries_.contains(lease.name)) continue;
-      if (room() == 0) {
-        all = false;
-        break;
-      }
       const std::string name = lease.name;
-      LeasedRun run(std::move(lease), settings_.grace, steady_now());
-      start(name,
-            entries_.emplace(name, Entry{std::move(run), {1, ++last_command_}}).first->second);
+      LeasedRun run(std::move(lease), settings_.grace, now);
+      entries_.emplace(name, Entry{std::move(run), {1, ++last_command_}});
     }
+    start_waiting(now);
   }
   changed_.notify_all();
   wake_();
-  return all;
+}
+
+bool Runs::start_waiting() {
+  bool any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    any = start_waiting(steady_now());
+  }
+  if (any) {
+    changed_.notify_all();
+    wake_();
+  }
+  return any;
+}
+
+bool Runs::start_waiting(SteadyTime now) {
+  bool any = false;
+  for (auto& [name, entry] : entries_) {
+    if (entry.run.state() != State::waiting) continue;
+    any = true;
+    if (room() == 0) break;
+    if (entry.run.try_start(now)) {
+      start(name, entry);
+    } else {
+      WorkerLog::problem(name_of_job(entry.run) +
+                         "no heartbeat was answered in time: not starting the command");
+    }
+  }
+  return any;
 }
 
 void Runs::start(const std::string& name, const Entry& entry) {
@@ -157,6 +181,13 @@ void Runs::end_leasing() {
   {
     const std::lock_guard lock(mutex_);
     leasing_ = false;
+    for (auto& [name, entry] : entries_) {
+      if (entry.run.state() != State::waiting) continue;
+      log_.note(name_of_job(entry.run) +
+                "not started; its lease ends at its deadline, unless a "
+                "worker of this name takes it up");
+      entry.run.on_lost(steady_now());
+    }
   }
   changed_.notify_all();
 }
@@ -312,8 +343,11 @@ void Runs::log_signal(const LeasedRun& run) const {
 }
 
 void Runs::give_up() {
-  const std::lock_guard lock(mutex_);
-  for (auto& [name, entry] : entries_) entry.run.give_up(steady_now());
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, entry] : entries_) entry.run.give_up(steady_now());
+  }
+  changed_.notify_all();
 }
 
 bool Runs::over() const {

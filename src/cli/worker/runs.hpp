@@ -45,11 +45,15 @@ class Runs {
   /// Waits until another command may start. Returns how many may, at most `leases_max`; 0 once a
   /// stop is requested.
   std::size_t wait_for_room(const std::stop_token& stop);
-  /// Starts the commands of the leases that are new. Returns false if some found no room.
-  bool begin(std::vector<GrantedLease> leases);
+  /// Starts the commands of the leases that are new. Leases of a previous run of the worker may be
+  /// more than there is room for: the rest wait, with heartbeats, for start_waiting().
+  void begin(std::vector<GrantedLease> leases);
+  /// Starts the commands of waiting leases, as far as there is room. False: no lease waits.
+  bool start_waiting();
   /// Whether the last command that ended could not be started.
   bool fails_to_start() const;
-  /// No begin() will follow. From now on, reports of leases that have expired are abandoned.
+  /// No begin() will follow. Leases that still wait are left for the next run of the worker. From
+  /// now on, reports of leases that have expired are abandoned.
   void end_leasing();
 
   // --- For the thread that delivers ---------------------------------------------------------
@@ -94,6 +98,7 @@ class Runs {
 
   std::size_t room() const;
   std::size_t count(LeasedRun::State state) const;
+  bool start_waiting(SteadyTime now);
   void start(const std::string& name, const Entry& entry);
   providers::CommandRequest request_for(const GrantedLease& lease);
   void on_end(const std::string& name, const providers::CommandResult& result);

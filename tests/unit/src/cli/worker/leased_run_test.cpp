@@ -18,13 +18,19 @@ namespace {
 constexpr SteadyTime start{1'000'000s};
 constexpr milliseconds grace = 5s;
 
-LeasedRun a_run(milliseconds term = 30s) {
+LeasedRun a_waiting_run(milliseconds term = 30s) {
   GrantedLease lease;
   lease.name = "L1";
   lease.job = "1m84w5wj00000";
   lease.service = "vm";
   lease.expires_in = term;
   return {lease, grace, start};
+}
+
+LeasedRun a_run(milliseconds term = 30s) {
+  LeasedRun run = a_waiting_run(term);
+  REQUIRE(run.try_start(start));
+  return run;
 }
 
 CommandResult exited(int status, std::string output = "") {
@@ -263,4 +269,46 @@ TEST_CASE("a report that celld refuses becomes a failure, once") {
   CHECK(contains(run.report(), R"("code":"invalid_response")"));
   run.on_report_refused("it has faults", start + 2s);
   CHECK(run.state() == State::done);
+}
+
+TEST_CASE("a lease that waits for room has heartbeats, and no signals") {
+  LeasedRun run = a_waiting_run(3s);
+  CHECK(run.state() == State::waiting);
+  CHECK(run.next_delivery_at() == start + 1s);
+  CHECK(run.next_signal_at() == SteadyTime::max());
+  CHECK(!run.take_signal(start + 10s));
+  REQUIRE(run.heartbeat_is_due(start + 1s));
+  run.take_heartbeat();
+  run.on_term({.expires_in = 3s}, start + 1s, start + 1s);
+  REQUIRE(run.try_start(start + 2s));
+  CHECK(run.state() == State::running);
+  CHECK(run.started_at() == start + 2s);
+}
+
+TEST_CASE("a lease that waits for room and is about to end is not started") {
+  LeasedRun run = a_waiting_run(2s);
+  CHECK(!run.try_start(start + 1500ms));
+  REQUIRE(run.report_is_due(start + 1500ms));
+  CHECK(contains(run.report(), R"("code":"timeout")"));
+  CHECK(contains(run.report(), "no command was started"));
+}
+
+TEST_CASE("a lease that waits for room is over without a command") {
+  LeasedRun run = a_waiting_run();
+  SECTION("lost") {
+    run.on_lost(start + 1s);
+    CHECK(run.state() == State::done);
+  }
+  SECTION("cancelled") {
+    run.take_heartbeat();
+    run.on_term({.expires_in = 30s, .cancel = true}, start + 1s, start + 1s);
+    REQUIRE(run.report_is_due(start + 1s));
+    CHECK(contains(run.report(), R"("code":"cancelled")"));
+  }
+  SECTION("given up") {
+    run.give_up(start + 1s);
+    REQUIRE(run.report_is_due(start + 1s));
+    CHECK(contains(run.report(), R"("code":"interrupted")"));
+    CHECK(contains(run.report(), R"("retryable":true)"));
+  }
 }

@@ -85,14 +85,14 @@ void wait_until_asleep(pid_t thread) {
 TEST_CASE("a worker asks for no more leases than one answer may have") {
   SmallRuns small;
   CHECK(small.runs.wait_for_room({}) == 3);
-  REQUIRE(small.runs.begin(leases(5)));
+  small.runs.begin(leases(5));
   CHECK(small.runs.wait_for_room({}) <= 3);
   small.wait_until_none_runs();
 }
 
 TEST_CASE("a worker sends its reports in requests of a limited size") {
   SmallRuns small;
-  REQUIRE(small.runs.begin(leases(7)));
+  small.runs.begin(leases(7));
   small.runs.end_leasing();
   small.wait_until_none_runs();
   std::multiset<std::string> reported;
@@ -126,9 +126,9 @@ TEST_CASE("a worker that waits for room goes on once an unreported lease is over
     INFO(name);
     SmallRuns small;
     // As many reports as there may be beside running commands.
-    REQUIRE(small.runs.begin(leases(7)));
+    small.runs.begin(leases(7));
     small.wait_until_none_runs();
-    REQUIRE(small.runs.begin(leases(7, 8)));
+    small.runs.begin(leases(7, 8));
     small.wait_until_none_runs();
     std::stop_source stop;
     std::promise<pid_t> thread;
@@ -149,7 +149,7 @@ TEST_CASE("a command has the trace context of its job, and none from the worker'
   SmallRuns small{R"(printf '{"properties":{"trace":"%s"}}' "${TRACEPARENT-none}")"};
   auto granted = leases(2);
   granted[1].traceparent = "of the job";
-  REQUIRE(small.runs.begin(granted));
+  small.runs.begin(granted);
   small.wait_until_none_runs();
   ::unsetenv("TRACEPARENT");
   const auto delivery = small.runs.next_delivery();
@@ -157,4 +157,35 @@ TEST_CASE("a command has the trace context of its job, and none from the worker'
   REQUIRE(reports.size() == 2);
   CHECK(reports[0].find(R"({"trace":"none"})") != std::string::npos);
   CHECK(reports[1].find(R"({"trace":"of the job"})") != std::string::npos);
+}
+
+TEST_CASE("leases for which there is no room wait until other commands have ended") {
+  SmallRuns small;
+  small.runs.begin(leases(20));
+  CHECK(small.runs.running() <= 7);
+  std::set<std::string> reported;
+  const auto deliver = [&] {
+    const auto delivery = small.runs.next_delivery();
+    if (std::holds_alternative<Runs::Over>(delivery)) return false;
+    for (const auto& lease : std::get<Runs::Reports>(delivery).leases) {
+      CHECK(reported.insert(lease).second);
+      small.runs.on_reported(lease);
+    }
+    return true;
+  };
+  SECTION("all of them are started") {
+    while (small.runs.start_waiting()) {
+      CHECK(small.runs.running() <= 7);
+      deliver();
+    }
+    small.runs.end_leasing();
+    while (deliver()) continue;
+    CHECK(reported.size() == 20);
+  }
+  SECTION("unless leasing has ended") {
+    small.runs.end_leasing();
+    while (deliver()) continue;
+    CHECK(reported.size() == 7);
+    CHECK(!small.runs.start_waiting());
+  }
 }

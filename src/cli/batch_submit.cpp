@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/cli/batch_view.hpp"
 #include "src/cli/line_source.hpp"
@@ -34,6 +35,16 @@ constexpr milliseconds drain_time{30'000};  // celld may drop the rest before it
 std::string reason_of(const json::Value& error) {
   const auto detail = text_at(error, {"detail"});
   return detail.empty() ? "" : ": " + cleaned(detail);
+}
+
+/// "line 3", "lines 3, 7".
+std::string list_of(const std::vector<std::uint64_t>& lines) {
+  std::string text = lines.size() == 1 ? "line " : "lines ";
+  for (const auto line : lines) {
+    if (line != lines.front()) text += ", ";
+    text += std::to_string(line);
+  }
+  return text;
 }
 
 /// Shows on standard error how far a submission has come: a bar on a terminal, lines elsewhere.
@@ -86,7 +97,7 @@ class BatchSubmission {
         file_(*arguments.text("--file")),
         bar_(arguments.has("--quiet")),
         is_quiet_(arguments.has("--quiet")),
-        first_line_(static_cast<std::uint64_t>(arguments.integer("--from-line").value_or(1))),
+        sent_{{}, static_cast<std::uint64_t>(arguments.integer("--from-line").value_or(1))},
         retries_(std::clamp<std::int64_t>(arguments.integer("--retries").value_or(retries_default),
                                           0, retries_max)) {}
 
@@ -96,12 +107,13 @@ class BatchSubmission {
       if (!report) continue;
       print(*report);
       const auto& stopped = member_at(report->document, {"stopped_at_line"});
-      if (!stopped.is_number_integer()) return code_of(report->document);
-      const auto line = std::max<std::int64_t>(stopped.get<std::int64_t>(), 1);
-      if (line > 1) failures_ = 0;
-      first_line_ += static_cast<std::uint64_t>(line) - 1;
-      if (!wait_to_continue(*report)) return ExitCode::refused;
-      if (line > 1 && !has_rest()) return code_of(report->document);
+      if (!stopped.is_number_integer()) return code();
+      const bool has_progress = stopped.get<std::int64_t>() > 1;
+      if (has_progress) failures_ = 0;
+      const auto line = sent_.in_file(stopped.get<std::int64_t>());
+      sent_ = sent_.after(report->document);
+      if (!wait_to_continue(*report, line)) return ExitCode::refused;
+      if (has_progress && !has_rest()) return code();
     }
   }
 
@@ -114,13 +126,13 @@ class BatchSubmission {
 
   /// Whether there is anything left to send. Waits for it, if the input is a pipe.
   bool has_rest() {
-    file_.go_to(first_line_);
+    file_.go_to(sent_.again, sent_.first);
     return file_.has_more();
   }
 
   /// None: the connection broke, and the same lines are to be sent again.
   std::optional<Report> send() {
-    file_.go_to(first_line_);
+    file_.go_to(sent_.again, sent_.first);
     const Request request{.method = "POST",
                           .path = "/v1/batches",
                           .body = {},
@@ -141,7 +153,6 @@ class BatchSubmission {
 
   /// Without idempotency keys, celld cannot recognise lines that it has already accepted.
   void connection_broke(const NoAnswer& failure) {
-    const std::string from = "--from-line " + std::to_string(first_line_);
     if (!file_.has_keys()) {
       throw Failure(
           ExitCode::unavailable,
@@ -151,65 +162,70 @@ class BatchSubmission {
               "batch (cellctl batch list): it has a job for each accepted line. Find out which "
               "lines these are, and send the others.");
     }
-    if (!failure.may_pass() || !file_.has_kept(first_line_) || failures_ >= retries_) {
+    if (!failure.may_pass() || !file_.has_kept(sent_.lowest()) || failures_ >= retries_) {
       throw Failure(ExitCode::unavailable,
                     std::string{failure.what()} +
                         "\n  Every line that was sent has an `idempotency_key`: sending them "
                         "again (" +
-                        from + ") repeats nothing.");
+                        rest_text() + ") repeats nothing.");
     }
     pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
   }
 
-  /// False: cellctl cannot continue by itself, because the reason will not pass soon, the retries
-  /// are used up, or the next line is no longer kept.
-  bool wait_to_continue(const Report& report) {
+  /// The batch ended at this line. False: cellctl cannot continue by itself, because the reason
+  /// will not pass soon, the retries are used up, or the next line is no longer kept.
+  bool wait_to_continue(const Report& report, std::uint64_t line) {
     const auto& errors = elements_at(report.document, {"errors"});
     const auto status = errors.empty() ? 0 : integer_at(errors.back(), {"status"});
     const milliseconds wait = report.retry_after.value_or(std::chrono::seconds{1});
     const bool passes = (status == 408 || status == 429 || status == 503) && wait <= pause_max;
-    const std::string line = std::to_string(first_line_);
-    const bool is_kept = file_.has_kept(first_line_);
+    const bool is_kept = file_.has_kept(sent_.lowest());
     if (passes && failures_ < retries_ && is_kept) {
-      pause("celld did not take line " + line + reason_of(errors.back()), wait);
+      pause("celld did not take line " + std::to_string(line) + reason_of(errors.back()), wait);
       return true;
     }
     print_message((is_kept ? ""
-                           : "cellctl keeps only the last lines of a pipe, and line " + line +
-                                 " is no longer among them.\n  ") +
-                  "Send the rest of the file with --from-line " + line + ".");
+                           : "cellctl keeps only the last lines of a pipe, and line " +
+                                 std::to_string(sent_.lowest()) + " is no longer among them.\n  ") +
+                  "Send the rest of the file again: " + rest_text() + ".");
     return false;
+  }
+
+  /// What is to be sent, for a person to do so.
+  std::string rest_text() const {
+    const auto lines = sent_.again.empty() ? "" : list_of(sent_.again) + ", and then ";
+    return lines + "--from-line " + std::to_string(sent_.first);
   }
 
   void pause(const std::string& reason, milliseconds wait) {
     ++failures_;
     wait = std::min(wait, pause_max);
-    print_message(reason + "\n  Continuing with line " + std::to_string(first_line_) + " in " +
+    print_message(reason + "\n  Continuing with line " + std::to_string(sent_.lowest()) + " in " +
                   duration_text(wait) + " (" + std::to_string(failures_) + " of " +
                   std::to_string(retries_) + ").");
     cli::rest(wait);
   }
 
   void print(const Report& report) {
-    rejected_ += integer_at(report.document, {"rejected"});
+    // Refused lines are sent again.
+    const auto refused = elements_at(report.document, {"refused_lines"}).size();
+    rejected_ += integer_at(report.document, {"rejected"}) - static_cast<std::int64_t>(refused);
     if (session_.json()) {
       session_.out().print_json(report.text);
     } else if (is_quiet_) {
       session_.out().print(text_at(report.document, {"id"}) + "\n");
     } else {
-      session_.out().print(batch_report(report.document, first_line_));
+      session_.out().print(batch_report(report.document, sent_));
     }
   }
 
-  ExitCode code_of(const json::Value& report) const {
-    return rejected_ > 0 || integer_at(report, {"rejected"}) > 0 ? ExitCode::refused : ExitCode::ok;
-  }
+  ExitCode code() const { return rejected_ > 0 ? ExitCode::refused : ExitCode::ok; }
 
   Session& session_;
   LineSource file_;
   ProgressBar bar_;
   const bool is_quiet_;
-  std::uint64_t first_line_;  ///< The line of the file at which the next request begins.
+  SentLines sent_;  ///< By the last request, or to be sent by the next.
   const std::int64_t retries_;
   std::int64_t failures_ = 0;  ///< In a row, without progress.
   std::int64_t rejected_ = 0;

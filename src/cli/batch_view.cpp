@@ -18,14 +18,8 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::clamp(share, 0.0, 1.0) * 100)) + "%";
 }
 
-/// The number in the file of a line of the batch.
-std::string line_in_file(std::int64_t line, std::uint64_t first_line) {
-  return std::to_string(static_cast<std::uint64_t>(std::max<std::int64_t>(line, 1)) + first_line -
-                        1);
-}
-
-std::string error_text(const json::Value& error, std::uint64_t first_line) {
-  std::string text = "  line " + line_in_file(integer_at(error, {"line"}), first_line) + ": " +
+std::string error_text(const json::Value& error, const SentLines& sent) {
+  std::string text = "  line " + std::to_string(sent.in_file(integer_at(error, {"line"}))) + ": " +
                      std::to_string(integer_at(error, {"status"})) + " " +
                      cleaned(text_at(error, {"detail"})) + "\n";
   for (const auto& fault : elements_at(error, {"errors"})) {
@@ -77,17 +71,36 @@ ExitCode outcome_of_batch(const json::Value& batch) {
   return all ? ExitCode::ok : ExitCode::job_not_succeeded;
 }
 
-std::string batch_report(const json::Value& report, std::uint64_t first_line) {
+std::uint64_t SentLines::in_file(std::int64_t line) const {
+  const auto index = static_cast<std::uint64_t>(std::max<std::int64_t>(line, 1)) - 1;
+  return index < again.size() ? again[index] : first + (index - again.size());
+}
+
+SentLines SentLines::after(const json::Value& report) const {
+  SentLines rest;
+  for (const auto& line : elements_at(report, {"refused_lines"})) {
+    if (line.is_number_integer()) rest.again.push_back(in_file(line.get<std::int64_t>()));
+  }
+  const auto stopped = std::max<std::int64_t>(integer_at(report, {"stopped_at_line"}), 1);
+  const auto sent_again = static_cast<std::int64_t>(again.size());
+  for (auto line = stopped; line <= sent_again; ++line) rest.again.push_back(in_file(line));
+  rest.first = stopped <= sent_again ? first : in_file(stopped);
+  return rest;
+}
+
+std::string batch_report(const json::Value& report, const SentLines& sent) {
   std::string text = "batch " + cleaned(text_at(report, {"id"})) + ": " +
                      std::to_string(integer_at(report, {"accepted"})) + " accepted, " +
                      std::to_string(integer_at(report, {"replayed"})) + " submitted before, " +
                      std::to_string(integer_at(report, {"rejected"})) + " rejected\n";
-  for (const auto& error : elements_at(report, {"errors"})) text += error_text(error, first_line);
+  for (const auto& error : elements_at(report, {"errors"})) text += error_text(error, sent);
   const auto& stopped = member_at(report, {"stopped_at_line"});
   if (stopped.is_number_integer()) {
     text += "The batch ended early. The lines before line " +
-            line_in_file(stopped.get<std::int64_t>(), first_line) +
-            " were processed. No line from there on was accepted.\n";
+            std::to_string(sent.in_file(stopped.get<std::int64_t>())) + " were processed";
+    if (const auto refused = elements_at(report, {"refused_lines"}).size(); refused > 0)
+      text += ", except " + std::to_string(refused) + " for which there was no room";
+    text += ". No line from there on was accepted.\n";
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "src/cli/failure.hpp"
 #include "src/cli/table.hpp"
@@ -28,9 +29,23 @@ bool is_finished(const json::Value& batch);
 /// Success once every job has succeeded; a failure if one failed or was cancelled.
 ExitCode outcome_of_batch(const json::Value& batch);
 
+/// Which lines of a file a batch has: those of `again`, in ascending order, then all from `first`
+/// on.
+struct SentLines {
+  std::vector<std::uint64_t> again{};
+  std::uint64_t first = 1;
+
+  /// The number in the file of a line of the batch.
+  std::uint64_t in_file(std::int64_t line) const;
+  /// What is left to send after this report on the batch, which ended early.
+  SentLines after(const json::Value& report) const;
+  /// The first line of the file that the batch has.
+  std::uint64_t lowest() const { return again.empty() ? first : again.front(); }
+};
+
 /// What celld reported after a submission: a sentence, then the errors, one per line. The line
-/// numbers are those of the file, in which the batch began at `first_line`.
-std::string batch_report(const json::Value& report, std::uint64_t first_line);
+/// numbers are those of the file.
+std::string batch_report(const json::Value& report, const SentLines& sent);
 
 /// One line about a running submission. If `bytes_total` is known, the line has the share that is
 /// done, the remaining time and, on request, a bar.

@@ -48,10 +48,32 @@ Failure LineSource::unreadable() const {
   return usage_failure(name() + " cannot be read: " + std::generic_category().message(errno));
 }
 
-void LineSource::go_to(std::uint64_t line) {
+void LineSource::go_to(const std::vector<std::uint64_t>& again, std::uint64_t line) {
+  again_.clear();
+  lines_without_key_ = 0;
+  std::uint64_t without_key = 0;
+  for (const auto earlier : again) {
+    move_to(earlier);
+    const auto text = whole_line();
+    if (lacks_key(text)) ++without_key;
+    again_ += text + '\n';
+  }
+  move_to(line);
+  lines_without_key_ = without_key;
+}
+
+void LineSource::move_to(std::uint64_t line) {
   if (line < line_ || !open_line_.empty()) rewind(line);
   while (line_ < line) skip_line(line);
-  lines_without_key_ = 0;
+}
+
+/// The next line, which stays the next one.
+std::string LineSource::whole_line() {
+  for (;;) {
+    const auto end = text_.find('\n', given_);
+    if (end != std::string::npos || is_at_end_) return text_.substr(given_, end - given_);
+    read();
+  }
 }
 
 /// Goes back to the beginning, or, in a pipe, to the first line that is kept.
@@ -80,12 +102,20 @@ void LineSource::skip_line(std::uint64_t wanted) {
       ++line_;
       return forget_old();
     }
-    if (is_at_end_) throw usage_failure(name() + " has no line " + std::to_string(wanted));
+    if (is_at_end_ && given_ == text_.size())
+      throw usage_failure(name() + " has no line " + std::to_string(wanted));
+    if (is_at_end_) {  // The last line has no line break.
+      bytes_given_ += text_.size() - given_;
+      given_ = text_.size();
+      ++line_;
+      return;
+    }
     read();
   }
 }
 
 bool LineSource::has_more() {
+  if (!again_.empty()) return true;
   while (ready() == given_ && !is_at_end_) read();
   return ready() > given_;
 }
@@ -98,6 +128,11 @@ std::size_t LineSource::ready() const {
 }
 
 std::string LineSource::next() {
+  if (!again_.empty()) {
+    std::string piece = again_.substr(0, piece_bytes);
+    again_.erase(0, piece.size());
+    return piece;
+  }
   std::string piece = text_.substr(given_, std::min(piece_bytes, ready() - given_));
   given_ += piece.size();
   bytes_given_ += piece.size();
@@ -146,7 +181,7 @@ void LineSource::note(const std::string& piece) {
   std::size_t at = 0;
   for (auto end = piece.find('\n'); end != std::string::npos; end = piece.find('\n', at)) {
     open_line_.append(piece, at, end - at);
-    if (open_line_lacks_key()) ++lines_without_key_;
+    if (lacks_key(open_line_)) ++lines_without_key_;
     open_line_.clear();
     at = end + 1;
     ++line_;
@@ -155,12 +190,12 @@ void LineSource::note(const std::string& piece) {
 }
 
 bool LineSource::has_keys() const {
-  return lines_without_key_ == 0 && !(has_ended() && open_line_lacks_key());
+  return lines_without_key_ == 0 && !(has_ended() && lacks_key(open_line_));
 }
 
-bool LineSource::open_line_lacks_key() const {
-  return open_line_.find_first_not_of(" \t\r") != std::string::npos &&
-         open_line_.find(key_member) == std::string::npos;
+bool LineSource::lacks_key(const std::string& line) {
+  return line.find_first_not_of(" \t\r") != std::string::npos &&
+         line.find(key_member) == std::string::npos;
 }
 
 }  // namespace celld::cli

@@ -910,6 +910,41 @@ class Batches(CellctlTest):
         self.assertIn("Continuing with line 3 in 0ms", done.stderr)
         self.assertEqual([body.count(b"\n") for _, _, body in requests], [3, 1])
 
+    def test_cellctl_sends_lines_again_that_were_refused_before_an_accepted_one(self):
+        name = self.write(a_job(name) for name in "abcdef")
+        lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "abcdef"]
+        base = {"id": "0000000000001", "accepted": 2, "replayed": 0}
+        full = {"status": 429, "detail": "full"}
+        reports = [base | {"rejected": 2, "stopped_at_line": 5, "refused_lines": [1, 3],
+                           "errors": [{"line": line} | full for line in (1, 3, 5)]},
+                   base | {"rejected": 1, "stopped_at_line": 4, "refused_lines": [2],
+                           "errors": [{"line": line} | full for line in (2, 4)]},
+                   base | {"rejected": 0, "stopped_at_line": None, "errors": []}]
+        url, requests = self.canned(*((202, {"Retry-After": "0"}, json.dumps(report).encode())
+                                      for report in reports))
+        done = self.run_cellctl("submit", "-f", name, "--url", url)
+        self.assertEqual([body for _, _, body in requests],
+                         [b"".join(lines), lines[0] + lines[2] + lines[4] + lines[5],
+                          lines[2] + lines[5]])
+        self.assertIn("line 3: 429 full", done.stdout)
+        self.assertIn("before line 5 were processed, except 2 for which there was no room",
+                      done.stdout)
+        refused = json.dumps(reports[0]).encode()
+        url, _ = self.canned((202, {"Retry-After": "0"}, refused))
+        told = self.run_cellctl("submit", "-f", name, "--url", url, "--retries", "0", code=REFUSED)
+        self.assertIn("again: lines 1, 3, and then --from-line 5.", told.stderr)
+
+    def test_cellctl_leaves_out_no_line_if_a_customer_has_no_room(self):
+        self.start(services={"dns": {"type": "simulated"}},
+                   cells=[{"customers": {"quota": {"max_jobs": 15}}}])
+        for n in range(10):  # So that celld knows how fast the customer's jobs end.
+            self.client.post("/v1/jobs", a_job(f"first{n}", customer="c0"), Prefer="wait=30")
+        name = self.write(a_job(f"e{n}", customer=f"c{n * (n % 2)}") for n in range(120))
+        self.run_cellctl("submit", "-f", name, "--retries", "100")
+        jobs = self.client.get("/v1/jobs", limit=1000).json["items"]
+        self.assertEqual(sorted(job["entity"]["id"] for job in jobs[:-10]),
+                         sorted(f"e{n}" for n in range(120)))
+
     def test_a_broken_connection_is_resumed_only_if_each_line_has_a_key(self):
         self.start()
         port = self.daemon.port

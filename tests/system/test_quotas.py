@@ -142,6 +142,19 @@ class Quotas(EndToEnd):
                          (202, 7, 8), answer)
         self.assertEqual(answer.json["errors"][-1]["status"], 429)
 
+    def test_a_batch_names_each_line_that_was_refused_before_an_accepted_one(self):
+        self.start(cells=[of_customers(max_jobs=7)])
+        self.provider.hold("/dns")
+        body = "".join(json.dumps(a_job(f"e{line}", customer=f"c{line * (line % 2)}")) + "\n"
+                       for line in range(1, 501)).encode()
+        report = self.client.request("POST", "/v1/batches", body, NDJSON).json
+        refused = report.get("refused_lines", [])
+        self.assertEqual(report["rejected"], len(refused), report)
+        entities = {job["entity"]["id"]
+                    for job in self.client.get("/v1/jobs", limit=1000).json["items"]}
+        self.assertEqual(entities, {f"e{line}" for line in range(1, report["stopped_at_line"])
+                                    if line not in refused})
+
 
 class Shares(EndToEnd):
     def first_calls(self, count):

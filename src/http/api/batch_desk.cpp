@@ -291,7 +291,7 @@ class BatchDeskActor final : public BatchDesk::base {
               answered(id, number, bytes, reply, refused);
             },
             [this, id, number, bytes](const caf::error&) {
-              note_outcome(id, number, bytes, Outcome::refused,
+              note_outcome(id, number, bytes, Outcome::uncertain,
                            std::make_unique<Problem>(store_unavailable()));
             });
   }
@@ -305,6 +305,7 @@ class BatchDeskActor final : public BatchDesk::base {
       note_outcome(id, number, bytes, reply.replayed ? Outcome::replayed : Outcome::accepted);
     } else if (reply.refusal && cells::is_temporary(reply.refusal->kind)) {
       note_outcome(id, number, bytes, Outcome::refused,
+                   std::make_unique<Problem>(problem_of(*reply.refusal)),
                    std::make_unique<Problem>(refusal_ends_batch(*reply.refusal)));
     } else if (reply.refusal) {
       note_outcome(id, number, bytes, Outcome::rejected,
@@ -351,14 +352,17 @@ class BatchDeskActor final : public BatchDesk::base {
     }
   }
 
+  /// `end`: why the batch ends at this line, if it does, and what its client can do then.
   void note_outcome(BatchId id, std::uint64_t number, std::size_t bytes, Outcome outcome,
-                    std::unique_ptr<Problem> problem = nullptr) {
+                    std::unique_ptr<Problem> problem = nullptr,
+                    std::unique_ptr<Problem> end = nullptr) {
     --unanswered_;
     unanswered_bytes_ -= bytes;
     const auto entry = readings_.find(id);
     auto& reading = entry->second;
-    reading.pacer.answered(outcome == Outcome::refused);
+    reading.pacer.answered(outcome == Outcome::refused || outcome == Outcome::uncertain);
     const bool was_stopped = reading.tally.is_stopped();
+    if (end) reading.tally.stop(std::move(*end));
     reading.tally.note(number, outcome, std::move(problem));
     if (!was_stopped && reading.tally.is_stopped()) stopped(reading);
     close_if_done(entry);

@@ -67,7 +67,10 @@ std::string batch_report_json(cells::BatchId id, const BatchTally& tally) {
     if (out.back() == '}') out += ',';
     append_line_error(out, line, problem);
   }
-  return out += "]}";
+  out += ']';
+  if (!tally.refused_lines().empty())
+    out += ",\"refused_lines\":" + json::dump(json::Value(tally.refused_lines()));
+  return out += '}';
 }
 
 }  // namespace celld::api

@@ -33,6 +33,10 @@ class PartialText {
     return {line, kept_, too_long_};
   }
 
+  bool is_blank() const {
+    return !too_long_ && kept_.find_first_not_of(blank) == std::string::npos;
+  }
+
   void clear() {
     kept_.clear();
     if (kept_.capacity() > kept_capacity_max) kept_ = {};
@@ -60,8 +64,9 @@ class LineSplitter final : public BatchSplitter {
     return "";
   }
 
+  /// The body has one line more if anything but blanks follows its last line break.
   std::string end(const Take& take) override {
-    complete({}, take);
+    if (!text_.is_blank()) complete({}, take);
     return "";
   }
 

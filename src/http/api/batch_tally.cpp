@@ -3,6 +3,13 @@
 #include <utility>
 
 namespace celld::api {
+namespace {
+
+bool ends_batch(BatchTally::Outcome outcome) {
+  return outcome == BatchTally::Outcome::refused || outcome == BatchTally::Outcome::uncertain;
+}
+
+}  // namespace
 
 std::uint64_t BatchTally::begin(std::uint64_t line) {
   lines_.push_back({line, Outcome::waiting, nullptr});
@@ -15,7 +22,11 @@ void BatchTally::note(std::uint64_t number, Outcome outcome, std::unique_ptr<Pro
   line.outcome = outcome;
   line.problem = std::move(problem);
   --unanswered_;
-  if (outcome == Outcome::refused && line.problem) stop(*line.problem);
+  if (ends_batch(outcome) && line.problem) {
+    if (!first_refusal_ && outcome == Outcome::refused)
+      first_refusal_ = std::make_unique<Problem>(*line.problem);
+    stop(*line.problem);
+  }
   count_answered();
 }
 
@@ -32,7 +43,7 @@ void BatchTally::stop(Problem why) {
 /// lines after it.
 void BatchTally::count_answered() {
   while (!lines_.empty() && lines_.front().outcome != Outcome::waiting &&
-         lines_.front().outcome != Outcome::refused) {
+         !ends_batch(lines_.front().outcome)) {
     count(lines_.front());
     lines_.pop_front();
     ++first_number_;
@@ -46,14 +57,23 @@ void BatchTally::count(Line& line) {
     ++replayed_;
   } else {
     ++rejected_;
-    const Problem* problem =
-        line.outcome == Outcome::refused && !line.problem ? why_.get() : line.problem.get();
-    if (problem != nullptr) list(line.line, *problem);
+    if (line.outcome == Outcome::refused) return list_refused(line);
+    if (line.problem) list(line.line, *line.problem);
   }
 }
 
-/// A refused line with an accepted one behind it, in another cell, counts as rejected: the batch
-/// continues after the accepted one.
+void BatchTally::list_refused(const Line& line) {
+  refused_lines_.push_back(line.line);
+  const Problem* known = line.problem ? line.problem.get() : first_refusal_.get();
+  if (!known) known = why_.get();
+  if (!known) return;  // Its client has gone.
+  Problem problem = *known;
+  problem.detail += " celld has accepted a later line: send this one again by itself.";
+  list(line.line, problem);
+}
+
+/// A refused line with an accepted one behind it counts as rejected: the batch continues after the
+/// accepted one.
 void BatchTally::finish(std::uint64_t next) {
   std::size_t taken = 0;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -61,7 +81,7 @@ void BatchTally::finish(std::uint64_t next) {
     if (outcome == Outcome::accepted || outcome == Outcome::replayed) taken = i + 1;
   }
   for (auto& line : lines_) {
-    if (taken == 0 && line.outcome == Outcome::refused) {
+    if (taken == 0 && ends_batch(line.outcome)) {
       next = line.line;
       break;
     }

@@ -268,9 +268,9 @@ BUGS = (
         "line-unstored", ("line-stored",),
         "a batch acknowledges a line whose submission has failed",
         "src/http/api/batch_desk.cpp",
-        (("              note_outcome(id, number, bytes, Outcome::refused,\n"
+        (("              note_outcome(id, number, bytes, Outcome::uncertain,\n"
           "                           std::make_unique<Problem>(store_unavailable()));\n",
-          "              note_outcome(id, number, bytes, BUG ? Outcome::accepted : Outcome::refused,\n"
+          "              note_outcome(id, number, bytes, BUG ? Outcome::accepted : Outcome::uncertain,\n"
           "                           std::make_unique<Problem>(store_unavailable()));\n"),),
         first_seed=220,
     ),
@@ -287,8 +287,8 @@ BUGS = (
         "gate-open", ("batch-end",),
         "a batch ends at its first refused line although a line behind it was accepted",
         "src/http/api/batch_tally.cpp",
-        (("    if (taken == 0 && line.outcome == Outcome::refused) {\n",
-          "    if ((taken == 0 || BUG) && line.outcome == Outcome::refused) {\n"),),
+        (("    if (taken == 0 && ends_batch(line.outcome)) {\n",
+          "    if ((taken == 0 || BUG) && ends_batch(line.outcome)) {\n"),),
         first_seed=30,
     ),
     Bug(

@@ -54,13 +54,13 @@ TEST_CASE("a report names the lines of the file, and says where a batch ended") 
         {"line":3,"status":422,"type":"/problems/invalid-job","detail":"The job has a fault.",
          "errors":[{"pointer":"/entity/id","detail":"is \u001b[31mrequired"}]},
         {"line":7,"status":429,"type":"/problems/queue-full","detail":"Full."}]})");
-  const auto text = batch_report(report, 101);
+  const auto text = batch_report(report, {{}, 101});
   CHECK(text.find("4 accepted, 1 submitted before, 1 rejected\n") != std::string::npos);
   CHECK(text.find("  line 103: 422 The job has a fault.\n    /entity/id is ") != std::string::npos);
   CHECK(text.find("  line 107: 429 Full.\n") != std::string::npos);
   CHECK(text.find("lines before line 107 were processed") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
-  CHECK(batch_report(json::Value{}, 1) == "batch : 0 accepted, 0 submitted before, 0 rejected\n");
+  CHECK(batch_report(json::Value{}, {}) == "batch : 0 accepted, 0 submitted before, 0 rejected\n");
 }
 
 TEST_CASE("progress shows the rate, and the remaining time if the length is known") {
@@ -77,4 +77,29 @@ TEST_CASE("after a resume, the rate and the remaining time are those of the pres
   CHECK(progress_line(resumed, false) == "60%, 9000 lines, 500/s, 8.0s left");
   const UploadProgress begun{8000, 50, 100, milliseconds{100}, 8000, 50};
   CHECK(progress_line(begun, false) == "50%, 8000 lines, 0/s");
+}
+
+TEST_CASE("what is left of a batch that ended early") {
+  const SentLines sent{{3, 7, 8}, 101};
+  CHECK(sent.in_file(1) == 3);
+  CHECK(sent.in_file(3) == 8);
+  CHECK(sent.in_file(4) == 101);
+  SECTION("a line of the file that was sent for the first time") {
+    const auto rest =
+        sent.after(json::Value::parse(R"({"stopped_at_line":10,"refused_lines":[2,5]})"));
+    CHECK(rest.again == std::vector<std::uint64_t>{7, 102});
+    CHECK(rest.first == 107);
+    CHECK(rest.lowest() == 7);
+  }
+  SECTION("a line that was sent again") {
+    const auto rest =
+        sent.after(json::Value::parse(R"({"stopped_at_line":3,"refused_lines":[1]})"));
+    CHECK(rest.again == std::vector<std::uint64_t>{3, 8});
+    CHECK(rest.first == 101);
+  }
+  SECTION("none was accepted") {
+    const auto rest = sent.after(json::Value::parse(R"({"stopped_at_line":1})"));
+    CHECK(rest.again == sent.again);
+    CHECK(rest.first == 101);
+  }
 }

@@ -230,3 +230,30 @@ TEST_CASE("a file that cannot be read is a usage error") {
   CHECK_THROWS_AS(LineSource("/tmp/celld-no-such-file"), Failure);
   CHECK_THROWS_AS(LineSource("/tmp").has_more(), Failure);
 }
+
+TEST_CASE("some lines of a file are given again, before the rest") {
+  const std::string text = "{\"idempotency_key\":1}\nb\n\nd\n{\"idempotency_key\":2}\nlast";
+  const auto all = [](LineSource& source) {
+    std::string given;
+    while (source.has_more()) given += source.next();
+    return given;
+  };
+  File file{text};
+  LineSource source{file.path()};
+  CHECK(all(source) == text);
+  source.go_to({2, 4}, 5);
+  CHECK(!source.has_ended());
+  CHECK(all(source) == "b\nd\n{\"idempotency_key\":2}\nlast");
+  CHECK(source.has_ended());
+  source.go_to({1}, 5);
+  CHECK(source.has_keys());
+  source.go_to({1, 2}, 5);
+  CHECK(!source.has_keys());
+  source.go_to({5}, 6);
+  CHECK(all(source) == "{\"idempotency_key\":2}\nlast");
+  source.go_to({6}, 7);
+  CHECK(all(source) == "last\n");
+  source.go_to(7);
+  CHECK(!source.has_more());
+  CHECK_THROWS_AS(source.go_to(8), Failure);
+}

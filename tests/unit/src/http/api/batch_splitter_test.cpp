@@ -56,6 +56,14 @@ TEST_CASE("lines are numbered from 1, blank ones are counted and skipped") {
   CHECK(split_every_way(make_line_splitter, "1\n").items == Items{"1:1"});
 }
 
+TEST_CASE("the line that follows the last one does not depend on the end of the body") {
+  for (const auto* body : {"1\n2", "1\n2\n", "1\n2\n  "}) {
+    CHECK(split_every_way(make_line_splitter, body).line == 3);
+  }
+  CHECK(split_every_way(make_line_splitter, "1\n2\n\n").line == 4);
+  CHECK(split_every_way(make_line_splitter, "").line == 1);
+}
+
 TEST_CASE("a line that is too long is reported alone, and the next one is read") {
   const std::string most(20, 'x');
   const auto found =

@@ -82,6 +82,10 @@ TEST_CASE("a refused line before an accepted one is rejected, so that a resend r
   CHECK(tally.rejected() == 1);
   CHECK(tally.stopped_at() == 3);
   CHECK(lines_of(tally) == std::vector<std::uint64_t>{1, 3});
+  CHECK(tally.refused_lines() == std::vector<std::uint64_t>{1});
+  CHECK(tally.errors()[0].problem.detail ==
+        "full celld has accepted a later line: send this one again by itself.");
+  CHECK(tally.errors()[1].problem.detail == "full");
 }
 
 TEST_CASE("every refused line before the last accepted one is rejected") {
@@ -96,6 +100,52 @@ TEST_CASE("every refused line before the last accepted one is rejected") {
   CHECK(tally.rejected() == 2);
   CHECK(tally.stopped_at() == 4);
   CHECK(lines_of(tally) == std::vector<std::uint64_t>{1, 2, 4});
+  CHECK(tally.refused_lines() == std::vector<std::uint64_t>{1, 2});
+}
+
+TEST_CASE("every refused line is named, also those that are no longer listed") {
+  BatchTally tally;
+  for (std::uint64_t line = 1; line <= 201; ++line) {
+    const auto number = tally.begin(line);
+    line % 2 == 1 ? tally.note(number, Outcome::accepted)
+                  : tally.note(number, Outcome::refused, problem("full"));
+  }
+  tally.finish(202);
+  CHECK(tally.errors().size() == BatchTally::errors_max);
+  CHECK(tally.stopped_at() == 202);
+  REQUIRE(tally.refused_lines().size() == 100);
+  CHECK(tally.refused_lines().front() == 2);
+  CHECK(tally.refused_lines().back() == 200);
+}
+
+TEST_CASE("a line that may have been accepted ends the batch, but is not to be sent again") {
+  BatchTally tally;
+  for (std::uint64_t line = 1; line <= 4; ++line) tally.begin(line);
+  tally.note(0, Outcome::uncertain, problem("the store has failed"));
+  CHECK(tally.is_stopped());
+  tally.note(1, Outcome::refused);
+  tally.note(2, Outcome::accepted);
+  tally.note(3, Outcome::uncertain, problem("the store has failed"));
+  tally.finish(5);
+  CHECK(tally.accepted() == 1);
+  CHECK(tally.rejected() == 2);
+  CHECK(tally.stopped_at() == 4);
+  CHECK(tally.refused_lines() == std::vector<std::uint64_t>{2});
+  CHECK(lines_of(tally) == std::vector<std::uint64_t>{1, 2, 4});
+  CHECK(tally.errors()[0].problem.detail == "the store has failed");
+}
+
+TEST_CASE("a batch whose client has gone has no reason for its refused lines") {
+  BatchTally tally;
+  const auto first = tally.begin(1);
+  const auto second = tally.begin(2);
+  tally.note(first, Outcome::refused);
+  tally.note(second, Outcome::accepted);
+  tally.finish(3);
+  CHECK(tally.accepted() == 1);
+  CHECK(tally.rejected() == 1);
+  CHECK(tally.errors().empty());
+  CHECK(!tally.stopped_at());
 }
 
 TEST_CASE("a batch that is stopped from outside ends at the line that follows") {

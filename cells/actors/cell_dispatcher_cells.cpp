@@ -149,7 +149,7 @@ caf::result<ServicesListed> CellDispatcherActor::list_services(
             },
             [counted](const caf::error&) { counted(); });
   }
-  request(context_->desk, caf::infinite, DescribeLeases{})
+  request(context_->desk, caf::infinite, DescribeLeases{only})
       .then(
           [listing, counted](const LeasesDescribed& described) {
             for (const auto& [name, status] : described.services) {

@@ -109,7 +109,9 @@ struct ChangeLimits {
 };
 
 /// Report the status of the pull services that have granted a lease, or are asked for one.
-struct DescribeLeases {};
+struct DescribeLeases {
+  std::optional<std::string> only{};  ///< This service alone.
+};
 struct LeasesDescribed {
   std::map<std::string, ServiceStatus> services;
 };

@@ -41,7 +41,7 @@ class LeaseDeskActor : public LeaseDesk::base {
                                                 : std::optional{found->second.lease}};
         },
         [this](const ListLeases& message) { return list(message); },
-        [this](const DescribeLeases&) { return describe(); },
+        [this](const DescribeLeases& message) { return describe(message.only); },
         [this](const LaneFilled& message) {
           cells_[message.key] = message.cell;
           matchings_[message.service].filled(message.key, message.available);
@@ -66,6 +66,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     }
     requests_.clear();
     extending_.fail();
+    describing_.fail();
     out_.clear();
     cells_.clear();
   }
@@ -339,7 +340,37 @@ class LeaseDeskActor : public LeaseDesk::base {
     return SteadyTime{std::chrono::duration_cast<microseconds>(steady)};
   }
 
-  LeasesDescribed describe() {
+  caf::result<LeasesDescribed> describe(const std::optional<std::string>& only) {
+    struct Described {
+      LeasesDescribed answer;
+      std::size_t missing = 1;
+    };
+    auto promise = make_response_promise<LeasesDescribed>();
+    auto described = std::make_shared<Described>();
+    described->answer = describe_traffic();
+    const auto owed = describing_.add(promise);
+    const auto counted = [this, described, owed] {
+      if (--described->missing == 0) describing_.deliver(owed, std::move(described->answer));
+    };
+    for (const auto& [service, matching] : matchings_) {
+      if (only && *only != service) continue;
+      for (const auto& key : matching.with_work()) {
+        described->missing += 1;
+        request(cells_.at(key), caf::infinite, DescribeLane{service})
+            .then(
+                [described, counted, service = service](const LaneDescribed& lane) {
+                  described->answer.services[service].waiting += lane.waiting;
+                  counted();
+                },
+                [counted](const caf::error&) { counted(); });
+      }
+    }
+    counted();
+    return promise;
+  }
+
+  /// Without the jobs that wait.
+  LeasesDescribed describe_traffic() {
     LeasesDescribed described;
     for (auto& [service, traffic] : traffic_) {
       auto& status = described.services[service];
@@ -413,6 +444,7 @@ class LeaseDeskActor : public LeaseDesk::base {
   std::map<std::string, Limited> limited_;
   std::map<Lease, Out> out_;
   OpenPromises extending_;
+  OpenPromises describing_;
   std::set<std::pair<std::string, Lease>> by_worker_;
 };
 

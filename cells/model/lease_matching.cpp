@@ -113,6 +113,14 @@ void LeaseMatching::emptied(const CellKey& key) {
   update_ring(found->second);
 }
 
+std::vector<CellKey> LeaseMatching::with_work() const {
+  std::vector<CellKey> keys;
+  for (const auto& [key, cell] : cells_) {
+    if (cell.has_work) keys.push_back(key);
+  }
+  return keys;
+}
+
 void LeaseMatching::note_lease(const CellKey& key) {
   turns_.charge(cell(key));
 }

@@ -77,6 +77,8 @@ class LeaseMatching {
   std::size_t waiting() const { return requests_.size(); }
   /// Cells that it remembers.
   std::size_t cells() const { return cells_.size(); }
+  /// Cells that have jobs to lease, as far as is known.
+  std::vector<CellKey> with_work() const;
   bool remembers(const CellKey& cell) const { return cells_.contains(cell); }
 
  private:

@@ -85,7 +85,8 @@ struct ServiceStatus {
   double ended_per_s = 0;       ///< Calls or leases, whatever their outcome.
   std::optional<LeaseTraffic> leases{};  ///< Only of a pull service.
   Protection protection{};
-  /// Jobs of a protected service that wait for a permit, as far as they are in the windows.
+  /// Jobs that wait for a permit or, at a pull service, for a lease, as far as they are in the
+  /// windows.
   std::uint64_t waiting = 0;
   CircuitState circuit = CircuitState::closed;
   std::optional<WallTime> circuit_since{};  ///< None: it has never changed.

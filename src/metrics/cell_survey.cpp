@@ -130,7 +130,8 @@ struct ProtectionMetrics {
                               "Calls in flight, by service with limits or a circuit breaker.");
   MetricFamily waiting =
       gauges("celld_service_jobs_waiting",
-             "Jobs in the cells' windows that wait for a permit to call the service.");
+             "Jobs in the cells' windows that wait for a permit to call the service or, at a pull "
+             "service, for a worker.");
   MetricFamily blocked =
       gauges("celld_service_blocked",
              "1 while a circuit that is not closed, or a pause that the provider asked for, holds "
@@ -188,8 +189,11 @@ std::vector<MetricFamily> cell_families(const CellSurvey& survey,
   }
   events.fill(others_label, others_label, tallies.others, false);
   LeaseMetrics leases;
-  for (const auto& [service, status] : survey.pull_services) leases.fill(service, status);
   ProtectionMetrics protection;
+  for (const auto& [service, status] : survey.pull_services) {
+    leases.fill(service, status);
+    add(protection.waiting, {{"service", service}}, static_cast<double>(status.waiting));
+  }
   for (const auto& [service, status] : survey.protected_services) protection.fill(service, status);
   return {std::move(state.jobs),         std::move(state.jobs_max),   std::move(state.oldest),
           std::move(state.workers),      std::move(state.target),     std::move(state.borrowed),

@@ -105,9 +105,12 @@ TEST_CASE("workers inside and outside share the slots of the cell") {
 
 TEST_CASE("a shrink interrupts no lease and grants none beyond the new size") {
   Fixture engine{3};
+  CHECK(engine.service("vm").waiting == 0);
   for (const auto* entity : {"a", "b", "c", "d"}) engine.submit(pulled(engine, entity));
+  CHECK(engine.service("vm").waiting == 4);
   const auto leases = engine.lease("host-1", 10);
   REQUIRE(leases.size() == 3);
+  CHECK(engine.service("vm").waiting == 1);
   engine.resize(1);
   CHECK(engine.end_lease(leases[0].job->lease, success));
   CHECK(engine.end_lease(leases[1].job->lease, success));

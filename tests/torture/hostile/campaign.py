@@ -66,7 +66,7 @@ def work(options, outcome):
     try:
         bed.warm_up()
         run(bed, options, outcome)
-        ends = bed.end()
+        ends = (bed.check_permits() if bed.daemon.running() else []) + bed.end()
     finally:
         bed.close()
         outcome.add(0, {"good jobs meanwhile": bed.good_jobs,

@@ -65,8 +65,8 @@ class GoodClient(threading.Thread):
 
 
 class TestBed:
-    """Each hostile behaviour is a service of its own, in one cell with all the others; the good
-    services have another cell."""
+    """Each hostile behaviour is a service of its own with a single permit for its calls, in one cell
+    with all the others; the good services have another cell."""
 
     def __init__(self, behaviours=BEHAVIOURS, environment=None):
         self.behaviours = list(behaviours)
@@ -93,7 +93,8 @@ class TestBed:
         services = {"good": {"type": "http", "url": self.provider.url + "/"},
                     "fine": self.command("fine", "echo '{}'"),
                     "demo": {"type": "simulated", "latency_ms": {"min": 0, "max": 20}}}
-        services |= {behaviour.name: self.service(behaviour) for behaviour in self.behaviours}
+        services |= {behaviour.name: {**self.service(behaviour), "limits": {"concurrency": 1}}
+                     for behaviour in self.behaviours}
         return {"services": services, "shutdown_grace_ms": 2000,
                 "cells": [{"customer": "hostile", "pool": {"size": 64}}, {"customer": "good"}]}
 
@@ -154,6 +155,21 @@ class TestBed:
         time.sleep(0.1)
         return leftovers.descriptors(self.daemon.process.pid)
 
+    def check_permits(self):
+        """Calls each hostile service once more: its permit must have come back after the calls before,
+        whatever these met. Returns what went wrong."""
+        for behaviour in self.behaviours:
+            self.prepare(behaviour, random.Random(behaviour.name))
+        submitted = {behaviour.name: self.submit(behaviour.name, "hostile", behaviour.timeout_ms,
+                                                 behaviour.parameter_bytes)
+                     for behaviour in self.behaviours}
+
+        def waiting():
+            return [name for name, job_id in submitted.items() if not self.ended(job_id)]
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not waiting(), "the jobs end")
+        return [f"{name}: its job waits for a permit" for name in waiting()]
+
     # --- A round ----------------------------------------------------------------------------------
 
     def run_round(self, behaviours, seed):
@@ -193,6 +209,8 @@ class TestBed:
             behaviour: self.late_ms(behaviour, job, watch) for behaviour, job in jobs.items()}
 
     def prepare(self, behaviour, rng):
+        # An answer of an earlier round may have paused the service.
+        self.client.request("POST", f"/v1/admin/services/{behaviour.name}/reset")
         if behaviour in HTTP_ANSWERS:
             self.hostile_providers[behaviour.name].always("/", behaviour.act(rng))
         elif behaviour in HTTP_CONNECTIONS:

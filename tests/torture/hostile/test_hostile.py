@@ -30,7 +30,7 @@ class Hostile(unittest.TestCase):
         faults = []
         for first in range(0, len(behaviours), AT_ONCE):
             faults += bed.run_round(behaviours[first:first + AT_ONCE], "each once")
-        faults += bed.end()
+        faults += bed.check_permits() + bed.end()
         print(f"{bed.lateness}; memory +{bed.grown / (1 << 20):.1f} MB, "
               f"{bed.good_jobs} good jobs ran meanwhile", file=sys.stderr)
         self.assertEqual(faults, [])

@@ -72,9 +72,9 @@ caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
 }
 
 /// Every oldest job has waited for two seconds.
-caf::behavior reader_of_old_jobs(caf::event_based_actor*) {
-  return {[](const cells::FindOldestQueued& request) {
-    const auto place = cells::first_job_id_at(cells::WallTime{std::chrono::seconds(1)});
+caf::behavior reader_of_old_jobs(caf::event_based_actor*, cells::WallTime submitted) {
+  return {[submitted](const cells::FindOldestQueued& request) {
+    const auto place = cells::first_job_id_at(submitted);
     return cells::OldestQueued{std::vector(request.cells.size(), place)};
   }};
 }
@@ -131,7 +131,8 @@ class Scraped {
   std::shared_ptr<Metrics> metrics_ =
       std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3");
   caf::actor dispatcher_;
-  caf::actor reader_ = system_.spawn<caf::detached>(reader_of_old_jobs);
+  caf::actor reader_ =
+      system_.spawn<caf::detached>(reader_of_old_jobs, cells::WallTime{std::chrono::seconds(1)});
   Scraper scraper_ =
       spawn_scraper(system_, {metrics_, caf::actor_cast<cells::CellDispatcher>(dispatcher_),
                               caf::actor_cast<cells::JobReader>(reader_),

@@ -50,7 +50,7 @@ void run(Client& client, const JobPtr& job) {
 }
 
 void prune(Client& client) {
-  while (client.ask(PruneEnded{at_ms(1'000'000), 3}).more) {
+  while (client.ask(PruneEnded{at_ms(1'000'000), 3, std::chrono::hours{1}}).more) {
   }
 }
 

@@ -154,12 +154,12 @@ TEST_CASE("a job that retention removes stays counted, and the batch goes with i
     insert_ended(client, 1, JobState::succeeded, 100);
     insert_ended(client, 2, JobState::failed, 200);
     client.ask(CloseBatch{batch_id, at_ms(10)});
-    CHECK(client.ask(PruneEnded{at_ms(150), 10}).pruned == 1);
+    CHECK(client.ask(PruneEnded{at_ms(150), 10, std::chrono::hours{1}}).pruned == 1);
     CHECK(find(client).stored == 1);
     CHECK(find(client).counts[JobState::succeeded] == 1);
     CHECK(ids(client.ask(ListJobs{of_batch(batch_id)}).jobs) == Ids{2});
     store.reopen();
-    CHECK(client.ask(PruneEnded{at_ms(300), 10}).pruned == 1);
+    CHECK(client.ask(PruneEnded{at_ms(300), 10, std::chrono::hours{1}}).pruned == 1);
     CHECK_FALSE(client.ask(FindBatch{batch_id}).batch);
     store.reopen();
     CHECK_FALSE(client.ask(FindBatch{batch_id}).batch);
@@ -172,12 +172,12 @@ TEST_CASE("a batch without jobs is kept until retention reaches its end") {
     for (const BatchId id : {1, 2, 3, 4}) client.ask(OpenBatch{id, portal, at_ms(5)});
     for (const BatchId id : {1, 2, 3})
       client.ask(CloseBatch{id, at_ms(100 * static_cast<int>(id))});
-    client.ask(PruneEnded{at_ms(100), 10});
+    client.ask(PruneEnded{at_ms(100), 10, std::chrono::hours{1}});
     CHECK(client.ask(FindBatch{1}).batch);
     client.ask(PruneEnded{at_ms(1000), 1});
     CHECK_FALSE(client.ask(FindBatch{1}).batch);
     CHECK(client.ask(FindBatch{2}).batch);
-    client.ask(PruneEnded{at_ms(1000), 10});
+    client.ask(PruneEnded{at_ms(1000), 10, std::chrono::hours{1}});
     CHECK_FALSE(client.ask(FindBatch{3}).batch);
     CHECK(client.ask(FindBatch{4}).batch);  // Still open.
   });
@@ -187,11 +187,11 @@ TEST_CASE("an open batch whose jobs are all gone stays until it is closed") {
   with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});
     insert_ended(client, 1, JobState::succeeded, 100);
-    client.ask(PruneEnded{at_ms(200), 10});
+    client.ask(PruneEnded{at_ms(200), 10, std::chrono::hours{1}});
     CHECK(find(client).stored == 0);
     client.ask(CloseBatch{batch_id, at_ms(300)});
     CHECK(finished_at(find(client)) == at_ms(300));
-    client.ask(PruneEnded{at_ms(400), 10});
+    client.ask(PruneEnded{at_ms(400), 10, std::chrono::hours{1}});
     CHECK_FALSE(client.ask(FindBatch{batch_id}).batch);
   });
 }

@@ -108,7 +108,7 @@ class Users {
     }
     client_.ask(AdvanceDue{{draw(2) == 0 ? "acme" : "other", "*"}, at_ms(10), 1'000'000, 3});
   }
-  void prune() { client_.ask(PruneEnded{at_ms(1'000'000), 2}); }
+  void prune() { client_.ask(PruneEnded{at_ms(1'000'000), 2, std::chrono::hours{1}}); }
 
   Client& client_;
   std::mt19937 random_;

@@ -210,8 +210,8 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
       CHECK(schedules[1].spec.job.entity.id == "e24.example");
       CHECK(schedules[1].progress.next);
     }
-    const auto pruned =
-        client.ask(PruneEnded{at_ms(std::numeric_limits<std::int64_t>::max()), 100});
+    const auto pruned = client.ask(
+        PruneEnded{at_ms(std::numeric_limits<std::int64_t>::max()), 100, std::chrono::hours{1}});
     CHECK(pruned.pruned == ended);
     check_indexes(under_test.database());
     const auto overrides = client.ask(LoadCells{}).overrides;

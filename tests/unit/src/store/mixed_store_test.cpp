@@ -149,7 +149,7 @@ TEST_CASE("of the stores that have more to prune, the one further behind says ho
     };
     for (const auto ms : on_disk) add(acme(++id), ms);
     for (const auto ms : in_memory) add(bolt(++id), ms);
-    const auto pruned = client.ask(PruneEnded{at_ms(1000), 2});
+    const auto pruned = client.ask(PruneEnded{at_ms(1000), 2, std::chrono::hours{1}});
     CHECK(pruned.more);
     return pruned.reached;
   };

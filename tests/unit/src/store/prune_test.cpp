@@ -42,20 +42,20 @@ TEST_CASE("jobs that ended before a time are pruned in steps, oldest end first")
     insert_with_end(client, {.id = 4, .entity = "d"}, ended_at(400));
     client.ask(InsertJob{sketch_job({.id = 5, .entity = "e"})});
 
-    const auto nothing = client.ask(PruneEnded{at_ms(100), 10});
+    const auto nothing = client.ask(PruneEnded{at_ms(100), 10, std::chrono::hours{1}});
     CHECK(nothing.pruned == 0);
     CHECK_FALSE(nothing.more);
     const auto first = client.ask(PruneEnded{at_ms(400), 2, std::chrono::hours{1}});
     CHECK(first.pruned == 2);
     CHECK(first.more);
     CHECK(kept(client) == Ids{5, 4, 1});
-    const auto second = client.ask(PruneEnded{at_ms(400), 2});
+    const auto second = client.ask(PruneEnded{at_ms(400), 2, std::chrono::hours{1}});
     CHECK(second.pruned == 1);
     CHECK_FALSE(second.more);
     store.reopen();
     CHECK(kept(client) == Ids{5, 4});
     CHECK_FALSE(client.ask(FindJob{1}).job);
-    CHECK(client.ask(PruneEnded{at_ms(400), 10}).pruned == 0);
+    CHECK(client.ask(PruneEnded{at_ms(400), 10, std::chrono::hours{1}}).pruned == 0);
   });
 }
 
@@ -65,11 +65,11 @@ TEST_CASE("a settling job is not pruned before it releases its entity") {
       return changed(settling(job, at_ms(900)), [](Job& next) { next.finished_at = at_ms(100); });
     });
     client.ask(InsertJob{sketch_job({.id = 2})});
-    CHECK(client.ask(PruneEnded{at_ms(800), 10}).pruned == 0);
+    CHECK(client.ask(PruneEnded{at_ms(800), 10, std::chrono::hours{1}}).pruned == 0);
     CHECK(runnable_ids(client).empty());
     client.ask(AdvanceDue{acme_cell, at_ms(900), 10});
     CHECK(runnable_ids(client) == Ids{2});
-    CHECK(client.ask(PruneEnded{at_ms(800), 10}).pruned == 1);
+    CHECK(client.ask(PruneEnded{at_ms(800), 10, std::chrono::hours{1}}).pruned == 1);
     CHECK(kept(client) == Ids{2});
     CHECK(runnable_ids(client) == Ids{2});
   });
@@ -80,7 +80,7 @@ TEST_CASE("pruning a job frees its idempotency key, even within one commit") {
     insert_with_end(client, {.id = 1}, ended_at(100), key);
     insert_with_end(client, {.id = 2, .customer = "bolt"}, ended_at(500), key);
     CHECK(client.ask(InsertJob{sketch_job({.id = 3}), key}).holder.job->id == 1);
-    caf::anon_send(store.store(), PruneEnded{at_ms(101), 10});
+    caf::anon_send(store.store(), PruneEnded{at_ms(101), 10, std::chrono::hours{1}});
     CHECK_FALSE(client.ask(InsertJob{sketch_job({.id = 4}), key}).holder.job);
     store.reopen();
     CHECK(client.ask(FindKeyHolder{"acme", key}).job->id == 4);
@@ -99,7 +99,7 @@ TEST_CASE("pruned jobs disappear from lists and labels, and an open cursor conti
     list.limit = 2;
     const auto page = client.ask(list);
     CHECK(ids(page.jobs) == Ids{6, 5});
-    CHECK(client.ask(PruneEnded{at_ms(4), 10}).pruned == 3);
+    CHECK(client.ask(PruneEnded{at_ms(4), 10, std::chrono::hours{1}}).pruned == 3);
     list.before = page.next;
     CHECK(ids(client.ask(list).jobs) == Ids{4});
     list.before = 3;
@@ -112,7 +112,7 @@ TEST_CASE("of a reopening and a pruning, the first wins") {
     insert_with_end(client, {.id = 1, .entity = "a"}, ended_at(100, JobState::failed));
     insert_with_end(client, {.id = 2, .entity = "b"}, ended_at(100, JobState::failed));
     CHECK(client.ask(ReopenEnded{1, acme_cell, 10, at_ms(200)}).after);
-    CHECK(client.ask(PruneEnded{at_ms(200), 10}).pruned == 1);
+    CHECK(client.ask(PruneEnded{at_ms(200), 10, std::chrono::hours{1}}).pruned == 1);
     CHECK(client.ask(FindJob{1}).job->state == JobState::queued);
     const auto late = client.ask(ReopenEnded{2, acme_cell, 11, at_ms(200)});
     CHECK_FALSE(late.before);
@@ -125,7 +125,7 @@ TEST_CASE("of a reopening and a pruning, the first wins") {
 TEST_CASE("the id of a pruned job is never reused") {
   with_each_store([](Client& client, StoreUnderTest& store) {
     insert_with_end(client, {.id = 70}, ended_at(100));
-    CHECK(client.ask(PruneEnded{at_ms(101), 10}).pruned == 1);
+    CHECK(client.ask(PruneEnded{at_ms(101), 10, std::chrono::hours{1}}).pruned == 1);
     store.reopen();
     CHECK(client.ask(StartEpoch{}).last_id == 70);
   });

@@ -390,7 +390,7 @@ TEST_CASE("the space of pruned jobs is reused, and no rows of them remain") {
       client.tell(ClaimJob{claimed});
       client.ask(RecordJob{{1, id}, ended(claimed)});
     }
-    while (client.ask(PruneEnded{at_ms(5001), 50}).more) continue;
+    while (client.ask(PruneEnded{at_ms(5001), 50, std::chrono::hours{1}}).more) continue;
     return query(under_test.database(), "PRAGMA page_count");
   };
   const auto pages = fill_and_prune();

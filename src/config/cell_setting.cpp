@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -339,9 +340,9 @@ std::string show_cell_settings(const cells::CellSettings& settings) {
       for (auto path = object; levels_of(path) > common; path = object_of(path)) {
         to_open.push_back(member_of(path));
       }
-      for (auto name = to_open.rbegin(); name != to_open.rend(); ++name) {
+      for (const auto name : std::views::reverse(to_open)) {
         comma();
-        text += json::quote(*name) + ":{";
+        text += json::quote(name) + ":{";
       }
       open = object;
     }

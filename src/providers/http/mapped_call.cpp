@@ -393,7 +393,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
 }  // namespace
 
 void start_mapped_call(std::shared_ptr<const HttpServiceContext> service,
-                       const cells::StartCall& call, ServiceCalls::Ended ended) {
+                       const cells::StartCall& call, const ServiceCalls::Ended& ended) {
   std::make_shared<MappedCall>(std::move(service), call)->begin(ended);
 }
 

@@ -30,7 +30,7 @@ struct HttpServiceContext {
 /// with the properties and messages of all. After a request that begins an operation, the call ends
 /// `pending`; later calls poll the operation and continue.
 void start_mapped_call(std::shared_ptr<const HttpServiceContext> service,
-                       const cells::StartCall& call, ServiceCalls::Ended ended);
+                       const cells::StartCall& call, const ServiceCalls::Ended& ended);
 
 /// What expressions in the mapping refer to.
 mappings::Scope scope_of(const mappings::Mapping& mapping, const cells::Job& job);

@@ -18,7 +18,7 @@ class HttpServiceCalls : public ServiceCalls {
       : service_(std::move(service)) {}
 
   void start(const cells::StartCall& call, Ended ended) const override {
-    if (service_->settings.mapping) return start_mapped_call(service_, call, std::move(ended));
+    if (service_->settings.mapping) return start_mapped_call(service_, call, ended);
     service_->calls->start(call.lease, call_request(service_->settings, call),
                            [service = service_, ended = std::move(ended)](HttpResult result) {
                              ended([service, result = std::move(result)] {

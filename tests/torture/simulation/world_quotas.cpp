@@ -193,8 +193,9 @@ void World::watch_changed_rates(const Routing& before) {
 /// What was accepted between two moments is at most what the quotas allow.
 void World::note_accepted(const PendingRequest& request, const Job& job) {
   if (has_changed_lately(job.cell, microseconds{0})) return watch_rates_afresh(job.cell);
-  auto& [since, accepted] = accepted_[job.cell];
-  if (request.asked <= since) return;
+  Accepted& known = accepted_[job.cell];
+  std::deque<Submission>& accepted = known.submissions;
+  if (request.asked <= known.since) return;
   accepted.push_back({request.asked, job.spec->customer});
   const CellRule* rule = rule_of_cell(*routing_, job.cell);
   if (!rule) return;

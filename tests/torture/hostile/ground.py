@@ -65,8 +65,8 @@ class GoodClient(threading.Thread):
 
 
 class TestBed:
-    """Each hostile behaviour is a service of its own with a single permit for its calls, in one cell
-    with all the others; the good services have another cell."""
+    """Each hostile behaviour is a service of its own, with one permit for its calls, in one cell with
+    all the others; the good services have another cell."""
 
     def __init__(self, behaviours=BEHAVIOURS, environment=None):
         self.behaviours = list(behaviours)
@@ -156,8 +156,8 @@ class TestBed:
         return leftovers.descriptors(self.daemon.process.pid)
 
     def check_permits(self):
-        """Calls each hostile service once more: its permit must have come back after the calls before,
-        whatever these met. Returns what went wrong."""
+        """Calls each hostile service once more: its permit must have come back, whatever the calls
+        before met. Returns what went wrong."""
         for behaviour in self.behaviours:
             self.prepare(behaviour, random.Random(behaviour.name))
         submitted = {behaviour.name: self.submit(behaviour.name, "hostile", behaviour.timeout_ms,

@@ -41,8 +41,8 @@ BOUNDED = {
     "FROM jobs_of_entity CROSS JOIN": "the load reads a list to its end",
     "AS keys ON keys.part = listed.part": "the load reads a list to its end",
     "FROM turns WHERE cell = ?1 AND origin = ?2": "reads jobs ahead of the workers",
-    # The rows of those lists.
-    "SELECT jobs.id, jobs.cell, jobs.origin, jobs.state, jobs.place": "the load reads lists to their ends",
+    "SELECT jobs.id, jobs.cell, jobs.origin, jobs.state, jobs.place":
+        "the load reads the jobs of those lists",
 }
 CONFIG = {
     # So that keys move to their tables all the time.
@@ -71,7 +71,8 @@ class Load:
     def job(self, entity=None, **changes):
         entity = entity or f"{self.dice.getrandbits(64):x}.example"
         return {"customer": "load", "product": "dns", "action": "create", "services": ["dns"],
-                "priority": self.dice.randint(1, 9), "labels": {"team": f"t{self.dice.randrange(9)}"},
+                "priority": self.dice.randint(1, 9),
+                "labels": {"team": f"t{self.dice.randrange(9)}"},
                 "entity": {"type": "zone", "id": entity}, **changes}
 
     def request(self, method, path, body=None, **headers):

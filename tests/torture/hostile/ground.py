@@ -65,8 +65,8 @@ class GoodClient(threading.Thread):
 
 
 class TestBed:
-    """Each hostile behaviour is a service of its own, with one permit for its calls, in one cell with
-    all the others; the good services have another cell."""
+    """Each hostile behaviour is a service of its own, with one permit for its calls, in one cell
+    with all the others; the good services have another cell."""
 
     def __init__(self, behaviours=BEHAVIOURS, environment=None):
         self.behaviours = list(behaviours)

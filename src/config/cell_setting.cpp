@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -340,7 +339,8 @@ std::string show_cell_settings(const cells::CellSettings& settings) {
       for (auto path = object; levels_of(path) > common; path = object_of(path)) {
         to_open.push_back(member_of(path));
       }
-      for (const auto name : std::views::reverse(to_open)) {
+      std::ranges::reverse(to_open);
+      for (const auto name : to_open) {
         comma();
         text += json::quote(name) + ":{";
       }

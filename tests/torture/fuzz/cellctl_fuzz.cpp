@@ -86,6 +86,7 @@ void check_views(const json::Value& answer, const TableLook& look) {
   cli::ServiceTable services;
   cli::BatchTable batches;
   cli::ScheduleTable schedules;
+  const cli::SentLines sent{{3, 7}, 101};
   for (const json::Value& item : items_of(answer)) {
     jobs.add(item);
     cells.add(item);
@@ -93,7 +94,8 @@ void check_views(const json::Value& answer, const TableLook& look) {
     batches.add(item);
     schedules.add(item);
     check_safe(without_colours(cli::schedule_details(item, look)));
-    cli::batch_report(item, 7);
+    cli::batch_report(item, sent);
+    sent.after(item);
     cli::outcome_of_batch(item);
     check_line(cli::job_sentence(item));
     check_line(cli::cell_sentence(item));

@@ -109,9 +109,10 @@ void draw_protection(Plan& plan, Dice& dice) {
       protection.limits.concurrency = static_cast<std::uint32_t>(1 + dice.below(3));
     }
     if (dice.one_in(3)) {
-      protection.circuit =
-          CircuitPolicy{static_cast<std::uint32_t>(1 + dice.below(3)), milliseconds{30'000},
-                        milliseconds{50 + dice.below(500)}, milliseconds{1000}};
+      const auto failures = static_cast<std::uint32_t>(1 + dice.below(3));
+      const milliseconds open{50 + dice.below(500)};
+      const milliseconds window{open.count() % 2 == 0 ? 300 : 30'000};
+      protection.circuit = CircuitPolicy{failures, window, open, milliseconds{1000}};
     }
     if (protection.is_any()) plan.protection.emplace(name, protection);
   }

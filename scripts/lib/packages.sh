@@ -24,6 +24,7 @@ unpacked_packages=(prometheus=promtool systemd=systemd-analyze)
 unpacked_servers=(
   "pdns-server=/usr/sbin/pdns_server pdns-server pdns-backend-sqlite3"
   "postgresql=/usr/lib/postgresql/*/bin/postgres postgresql"
+  "rabbitmq-server=/usr/lib/rabbitmq/bin/rabbitmq-server rabbitmq-server"
 )
 # The peers of scripts/bench --against. PEER=PACKAGE: their servers' packages enable services too, so
 # they are unpacked, each with the libraries that it needs.

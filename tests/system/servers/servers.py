@@ -1,4 +1,4 @@
-"""Debian's PowerDNS and PostgreSQL, each with a directory of its own and no service.
+"""Debian's servers, each with a directory of its own and no service: PowerDNS and PostgreSQL.
 
 scripts/test unpacks the packages that the machine does not have into build/tools. Without them, a
 test is skipped.
@@ -135,7 +135,8 @@ class PostgreSql(Server):
         self.data = os.path.join(self.directory, "data")
         subprocess.run(
             [os.path.join(self.programs, "initdb"), "--pgdata", self.data, "--username=postgres",
-             "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "--encoding=UTF8", "--locale=C"],
+             "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "--encoding=UTF8",
+             "--locale=C"],
             env={**os.environ, **self.environment}, cwd=self.directory, stdout=subprocess.DEVNULL,
             check=True, **unprivileged())
 

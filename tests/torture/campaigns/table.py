@@ -30,6 +30,11 @@ CAMPAIGNS = (
         unit="cycles", goal=10_000,
         command=("tests/torture/crash/cycles.py", *SHARED), needs=("build/celld",)),
     Campaign(
+        name="services", promises="P1, P2, P5, P11",
+        what="the same while jobs compensate, schedules fire, and services are limited or down",
+        unit="cycles", goal=10_000,
+        command=("tests/torture/crash/services.py", *SHARED), needs=("build/celld",)),
+    Campaign(
         name="power-cuts", promises="P1, P2",
         what="the store, and sometimes a whole celld, on disks as a power cut can leave them",
         unit="disks", goal=100_000,

@@ -31,7 +31,8 @@ HOWS = {"kill": 50, "kill, and again at the start": 15, "kill with its superviso
 
 
 class Round:
-    """Call `begin` once, `cycle` any number of times, then `finish`; and `close` at the end, whatever happens."""
+    """Call `begin` once, `cycle` any number of times, then `finish`; and `close` at the end,
+    whatever happens."""
 
     def __init__(self, directory):
         self.directory = directory

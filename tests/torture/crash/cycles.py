@@ -8,95 +8,16 @@ round all jobs finish and a last audit follows, even when the time limit or a si
 SIGTERM) ends the round early. `CELLD_BINARY` names the program.
 """
 
-import asyncio
 import os
-import shutil
-import signal
 import sys
-import tempfile
-import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 
-import program  # noqa: E402
+import rounds  # noqa: E402
 from crash_round import Round  # noqa: E402
 
 CYCLES_OF_A_ROUND = 25
-FAILED_ROUNDS_MAX = 3
-
-
-class Deadline:
-    """Passes after the given time, or at the first SIGINT or SIGTERM."""
-
-    def __init__(self, seconds):
-        self.at = time.monotonic() + seconds
-        self.interrupted = False
-        for number in signal.SIGINT, signal.SIGTERM:
-            asyncio.get_running_loop().add_signal_handler(number, self.interrupt)
-
-    def interrupt(self):
-        self.at, self.interrupted = 0, True
-
-    def passed(self):
-        return time.monotonic() >= self.at
-
-
-async def run_round(first, count, deadline, outcome):
-    directory = tempfile.mkdtemp(prefix="celld-crash-")
-    this = Round(directory)
-    done, wrong, given_up = 0, False, False
-    try:
-        await this.begin()
-        while done < count and not this.faults.found and (done == 0 or not deadline.passed()):
-            done += 1
-            await this.cycle(first + done - 1)
-        if not this.faults.found:
-            await this.finish()
-    except Exception:  # pylint: disable=broad-except
-        # Ctrl-C in a terminal interrupts celld too.
-        given_up = deadline.interrupted
-        wrong = not given_up
-        if wrong:
-            traceback.print_exc()
-    finally:
-        this.close()
-        wrong |= this.faults.report()
-        if not wrong:
-            shutil.rmtree(directory, ignore_errors=True)
-    if wrong:
-        outcome.fail(first, done)
-        print(f"cycle {first + done - 1} failed; repeat: {sys.argv[0]} --from {first} "
-              f"--count {done}\n"
-              f"journal, data directory and celld's log: {directory}", flush=True)
-    outcome.add(0 if given_up else done, this.figures)
-
-
-async def run(options, outcome):
-    deadline = Deadline(options.seconds)
-    while outcome.units < options.count and (outcome.units == 0 or not deadline.passed()):
-        left = options.count - outcome.units
-        await run_round(options.first + outcome.units, min(CYCLES_OF_A_ROUND, left), deadline,
-                        outcome)
-        if len(outcome.failed) == FAILED_ROUNDS_MAX or deadline.interrupted:
-            break
-
-
-def work(options, outcome):
-    began_at = time.monotonic()
-    asyncio.run(run(options, outcome))
-    print(f"{outcome.units} crash cycles in {time.monotonic() - began_at:.1f} s: " +
-          ", ".join(f"{value} {name}" for name, value in outcome.figures.items()) +
-          f"; {len(outcome.failed)} failures")
-
-
-def main():
-    options = program.options(__doc__, chunk=CYCLES_OF_A_ROUND)
-    if "CELLD_BINARY" not in os.environ:
-        sys.exit("CELLD_BINARY must name the program")
-    program.run(options, lambda outcome: work(options, outcome))
-
 
 if __name__ == "__main__":
-    main()
+    rounds.main(Round, __doc__, CYCLES_OF_A_ROUND)

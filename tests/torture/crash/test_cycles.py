@@ -12,7 +12,9 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Cycles(unittest.TestCase):
+class CyclesTest(unittest.TestCase):
+    program = None
+
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="celld-cycles-")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
@@ -26,7 +28,7 @@ class Cycles(unittest.TestCase):
         os.chmod(program, stat.S_IRWXU)
         summary = os.path.join(self.directory, "summary")
         done = subprocess.run(
-            [sys.executable, os.path.join(HERE, "cycles.py"), "--count", str(count),
+            [sys.executable, os.path.join(HERE, self.program), "--count", str(count),
              "--summary", summary], check=False, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={**os.environ, "CELLD_BINARY": program, "TMPDIR": self.directory})
@@ -34,6 +36,10 @@ class Cycles(unittest.TestCase):
             found = json.load(file)
         self.assertEqual(done.returncode, 1 if found["failures"] else 0, done.stdout)
         return done.stdout, found
+
+
+class Cycles(CyclesTest):
+    program = "cycles.py"
 
     def test_the_cycles_detect_a_celld_that_loses_its_last_writes(self):
         output, found = self.run_cycles("rm -f data/celld.db-wal data/celld.db-shm", 8)
@@ -73,6 +79,30 @@ class Cycles(unittest.TestCase):
         # At startup, while serving, or at shutdown.
         output, found = self.run_cycles("(sleep 0.15; kill -ABRT $$) >/dev/null 2>&1 &", 12)
         self.assertGreater(found["failures"], 0, output)
+
+
+class Services(CyclesTest):
+    program = "services.py"
+
+    def assert_found(self, before_celld, fault, count=5):
+        output, found = self.run_cycles(before_celld, count)
+        self.assertGreater(found["failures"], 0, output)
+        self.assertIn("FAULT: " + fault, output)
+
+    def configured(self, before, after):
+        """A command that changes the configuration: `--config PATH` comes first."""
+        return f"sed -i 's/{before}/{after}/' \"$2\""
+
+    def test_the_cycles_of_services_detect_a_celld_that_loses_its_last_writes(self):
+        self.assert_found("rm -f data/celld.db-wal data/celld.db-shm", "an accepted job is lost")
+
+    def test_the_cycles_of_services_detect_too_many_calls_at_once(self):
+        self.assert_found(self.configured('{"concurrency": 2}', '{"concurrency": 3}'),
+                          "a limit was exceeded")
+
+    def test_the_cycles_of_services_detect_a_rate_that_is_exceeded(self):
+        self.assert_found(self.configured('"rate_per_s": 20', '"rate_per_s": 60'),
+                          "a rate was exceeded", 10)
 
 
 if __name__ == "__main__":

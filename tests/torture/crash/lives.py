@@ -50,6 +50,13 @@ class Lives:
         return sum(life.killed and begin <= life.dead_at and life.signalled_at <= end
                    for life in self.all)
 
+    def may_have_lost(self, call):
+        """Whether celld may have ended before it recorded the end of the call."""
+        life = self.all[call.life - 1]
+        if life.signalled_at is None:
+            return False
+        return life.killed or call.ended_at is None or call.ended_at >= life.signalled_at
+
     def end_of(self, call):
         """A call ends at the latest with its celld, although the provider may notice later."""
         return min(self.all[call.life - 1].dead_at,

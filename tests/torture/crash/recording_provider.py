@@ -58,6 +58,9 @@ class Provider:
             self.under_way[descriptor].end(broken=True)
         self.polled_at = now
 
+    def began(self):
+        """A call has begun, and is noted."""
+
     def status_of(self, document):
         outcome = document["parameters"]["outcome"]
         step = (document["job"], document["service"])
@@ -102,6 +105,7 @@ class Connection(asyncio.Protocol):
         self.provider.end_broken_calls()
         self.call = calls.began(document, life, key)
         self.provider.log.append(self.call)
+        self.provider.began()
         if self.descriptor() not in self.provider.under_way:  # So it overlaps no other call.
             self.call.ended_at, self.call.broken, self.call = self.call.began_at, True, None
             return

@@ -40,8 +40,7 @@ class Services(Provider):
         refuses = document["parameters"].get("fails_at") == document["service"]
         return 422 if refuses and not document.get("undo") else 200
 
-    def watch(self, connection):
-        super().watch(connection)
+    def began(self):
         calls = [each.call for each in self.under_way.values() if each.call is not None]
         limited = sum(call.service == "limited" for call in calls)
         self.most = max(self.most, limited)
@@ -53,7 +52,7 @@ class Clients:
         self.lives = lives
         self.provider = provider
         self.faults = faults
-        self.configure = configure  # Writes another configuration of this life.
+        self.configure = configure  # (random) Writes a configuration of this life.
         self.random = random.Random()
         self.is_serving = False  # So that celld reloads at a SIGHUP.
         self.is_over = False
@@ -80,7 +79,8 @@ class Clients:
             await asyncio.sleep(self.random.uniform(0, 0.2))
             if not self.is_serving:
                 continue
-            self.configure()
+            self.configure(self.random)
+            self.reloads += 1
             if self.random.random() < 0.5:
                 self.daemon.signal(signal.SIGHUP)
                 continue
@@ -90,7 +90,6 @@ class Clients:
             except BROKEN:
                 continue
             self.expect_answer(life, status, answer, 200)
-            self.reloads += 1
         connection.close()
 
     def a_job(self):
@@ -129,17 +128,17 @@ class Clients:
             self.accepted[answer["id"]] = job
 
     async def ask(self, connection, method, path, body=None, header=""):
-        """Repeats the request until a celld has answered that does not stop."""
+        """Repeats the request until a celld has answered that does not shut down."""
         while True:
             life = self.lives.number
             try:
                 status, answer = await connection.request(method, path, body, header)
+                self.expect_answer(life, status, answer, 200, 201, 202)
+                if status != 503 or not self.lives.is_stopping(life):
+                    return status, answer
             except BROKEN:
-                await asyncio.sleep(0.01)
-                continue
-            self.expect_answer(life, status, answer, 200, 201, 202)
-            if status != 503:
-                return status, answer
+                if self.is_serving and not self.daemon.running():
+                    raise AssertionError("celld ended by itself") from None
             await asyncio.sleep(0.01)
 
     def expect_answer(self, life, status, answer, *expected):

@@ -56,10 +56,10 @@ class Round:
             "shutdown_grace_ms": GRACE_MS,
         }
 
-    def configure(self):
+    def configure(self, chance):
         """Writes one of the configurations."""
         replace(self.daemon.config_path,
-                json.dumps(self.configuration(self.random.randrange(VARIANTS))))
+                json.dumps(self.configuration(chance.randrange(VARIANTS))))
 
     async def begin(self):
         self.server = await self.provider.serve()
@@ -69,12 +69,12 @@ class Round:
     # One life.
 
     async def cycle(self, seed):
-        """A life from start to end, determined by the seed."""
-        self.random = self.clients.random = random.Random(seed)
+        """A life from start to end. The seed determines its end, and what the clients draw."""
+        self.random, self.clients.random = random.Random(seed), random.Random(seed)
         how = self.random.choices(list(HOWS), HOWS.values())[0]
         await self.start()
         if not self.clients.tasks:
-            await self.clients.begin()
+            await asyncio.wait_for(self.clients.begin(), ALL_ENDED_DEADLINE_S)
         await asyncio.sleep(self.random.uniform(*LIFE_S))
         await self.end_life(how)
         if how == "kill, and again at the start":
@@ -85,7 +85,7 @@ class Round:
 
     def new_life(self):
         self.lives.begin()
-        self.configure()
+        self.configure(self.random)
 
     async def start(self):
         self.new_life()
@@ -112,7 +112,7 @@ class Round:
     async def finish(self):
         """A last life, in which all jobs end."""
         await self.start()
-        schedules = await self.clients.end()
+        schedules = await asyncio.wait_for(self.clients.end(), ALL_ENDED_DEADLINE_S)
         await self.wait_until_all_ended()
         jobs = await all_jobs(self.daemon)
         await self.end_life("stop")

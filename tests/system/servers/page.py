@@ -39,9 +39,7 @@ class PageTest(unittest.TestCase):
         self.ports = {"8080": str(free_port())}  # By the port that the page names.
 
     def with_ports(self, text):
-        for port, own in self.ports.items():
-            text = text.replace(port, own)
-        return text
+        return re.sub("|".join(self.ports), lambda port: self.ports[port[0]], text)
 
     def read_example(self, name):
         with open(os.path.join(ROOT, "config", "examples", name), encoding="utf-8") as file:

@@ -5,14 +5,13 @@ import contextlib
 import json
 import os
 import socket
-import stat
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from daemon import DEADLINE_S
 from ports import free_port
-from servers import DIRECT, Server, find
+from servers import DIRECT, TOOLS, Server, find
 
 USER, PASSWORD = "celld", "password-of-the-test"
 ERL = """\
@@ -46,12 +45,17 @@ class Names(Server):
 class RabbitMq(Server):
     """`user` is an administrator with this password."""
 
+    start_deadline_s = 4 * DEADLINE_S
+
     def __init__(self, test, user=USER, password=PASSWORD):
-        self.program, _ = find("usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server")
+        self.program, libraries = find("usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server")
         runtime, _ = find("usr/lib/erlang/erts-*/bin", "rabbitmq-server")
         self.names = Names(test).start()
         super().__init__(test)
         self.user, self.password = user, password
+        # Of an unpacked server, Erlang itself may be installed, and some of its libraries unpacked.
+        self.libraries = {"ERL_LIBS": os.path.join(TOOLS, "rabbitmq-server/usr/lib/erlang/lib")
+                          } if libraries else {}
         self.url = f"http://127.0.0.1:{self.port}/api"
         self.write_erl(runtime)
         self.write("plugins", "[rabbitmq_management].\n")
@@ -63,23 +67,24 @@ management.tcp.ip = 127.0.0.1
 management.tcp.port = {self.port}
 """)
 
-    def write(self, name, text):
+    def write(self, name, text, mode=0o644):
+        """A file that the server may read, whatever the umask."""
         path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        return path
+        os.chmod(path, mode)
 
     def write_erl(self, runtime):
         os.mkdir(os.path.join(self.directory, "bin"))
+        os.chmod(os.path.join(self.directory, "bin"), 0o755)
         erlang = os.path.dirname(os.path.dirname(runtime))
-        path = self.write("bin/erl", ERL.format(erlang=erlang, runtime=runtime))
-        os.chmod(path, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        self.write("bin/erl", ERL.format(erlang=erlang, runtime=runtime), 0o755)
 
     def start(self):
         def below(name):
             return os.path.join(self.directory, name)
         self.spawn([self.program, "-noinput"], {
-            **self.names.environment,
+            **self.names.environment, **self.libraries,
             "HOME": self.directory,
             "PATH": f"{below('bin')}:/usr/bin:/bin",
             "RABBITMQ_ALLOW_INPUT": "1",  # Makes Erlang replace the shell.

@@ -44,6 +44,8 @@ def unprivileged():
 class Server:
     """A program in a scratch directory, which can be killed and started again."""
 
+    start_deadline_s = DEADLINE_S
+
     def __init__(self, test):
         self.test = test
         self.port = free_port()
@@ -60,7 +62,7 @@ class Server:
             self.process = subprocess.Popen(
                 command, env={**os.environ, **environment}, cwd=self.directory, stdout=log,
                 stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, **unprivileged())
-        wait_until(self.serves, f"{command[0]} serves")
+        wait_until(self.serves, f"{command[0]} serves", self.start_deadline_s)
 
     def serves(self):
         if self.process.poll() is not None:

@@ -47,17 +47,23 @@ PLANS = (
     ("src/config/", ("test_config", "system/test_(reload|command_line)")),
     ("src/json/", ("test_json", "test_config", "test_http_api")),
     ("src/http/api/", ("test_http_api",
-                       "system/test_(jobs|lists|batches|events|workers|requests|capacity)")),
+                       "system/test_(jobs|lists|batches|events|workers|requests|capacity)",
+                       "system/test_(access|rotation|schedules|quotas|backup)")),
     ("src/http/", ("test_http", "test_http_api", "system/test_(requests|tls|stopping|events)")),
     ("src/providers/", ("test_providers",
                         "system/test_(commands|mappings|polls|provider_tls|timing)")),
     ("src/logs/", ("test_logs",)),
     ("src/metrics/", ("test_metrics",)),
     ("src/cli/", ("test_cli", "system/test_cellctl.*")),
-    ("src/", ("test_daemon", "system/test_(command_line|stopping|backup|rotation|access)")),
+    ("src/", ("test_daemon",
+              "system/test_(command_line|stopping|backup|rotation|access|memory_jobs)")),
 )
 # Headers that decide something. Most others are included everywhere, and take long to build.
-HEADERS = ("cells/model/pool_plan.hpp", "cells/model/rate_meter.hpp", "cells/model/retention.hpp")
+HEADERS = (
+    "cells/actors/worker_roster.hpp", "cells/model/pool_plan.hpp", "cells/model/rate_meter.hpp",
+    "cells/model/retention.hpp", "cells/model/window_budget.hpp",
+    "src/http/api/pending_submissions.hpp", "src/http/body_room.hpp", "src/http/deadlines.hpp",
+    "src/store/behind_index.hpp", "src/store/group_commit.hpp")
 
 
 class Check(NamedTuple):

@@ -169,9 +169,10 @@ class SteadyLoad:
         return answer_
 
     def accept_all(self, client, lines):
-        """Submits so many jobs in one request, each of another customer."""
-        jobs = [a_job("e", customer=f"c-{next(self.numbers)}", services=["demo"])
-                for _ in range(lines)]
+        """Submits so many jobs in one request, each of another customer and with another label."""
+        numbers = [str(next(self.numbers)) for _ in range(lines)]
+        jobs = [a_job("e", customer=f"c-{number}", services=["demo"], labels={"n": number})
+                for number in numbers]
         self.jobs += lines
         self.expect(client.request("POST", "/v1/batches",
                                    "".join(json.dumps(job) + "\n" for job in jobs).encode(),

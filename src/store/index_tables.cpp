@@ -6,13 +6,10 @@
 namespace celld::store {
 namespace {
 
-/// An index that the writer does not search may have this many times as many partitions: only the
-/// lists of readers search them.
+/// Multiplies the limit on partitions for an index that the writer does not search: only readers
+/// pay for its partitions, when they list jobs.
 constexpr std::size_t partitions_per_list = 8;
-/// After a start, each commit adds this many keys to filters for each new job, within these bounds.
 constexpr std::size_t filtered_per_job = 64;
-constexpr std::size_t filtered_min = 512;
-constexpr std::size_t filtered_max = 16'384;
 /// While there are too many partitions, this many keys leave the oldest one for each new job. A
 /// partition begins with every `partition_jobs` jobs, so another one must be gone by then.
 constexpr std::size_t retired_per_job = 2;
@@ -27,6 +24,8 @@ IndexTables::IndexTables(Connection& connection, const Form& form, const WriteLi
       // A job without a key may fall due later, or be reopened. Then its key goes to its partition.
       kept_max_(form.is_searched ? partitions_max_ * 3 / 4 : 0),
       retired_min_(std::min(retired_min, limits.partition_jobs)),
+      filtered_min_(limits.filtered_min),
+      filtered_max_(limits.filtered_max),
       table_(connection, form.table, form.columns) {
   if (form.partitions == nullptr) return;
   partitions_.emplace(connection, Partitions::Form{form.table, form.partitions, form.is_searched},
@@ -52,7 +51,7 @@ void IndexTables::end_generation() {
 
 void IndexTables::tend(std::size_t jobs) {
   if (!partitions_) return;
-  partitions_->build_filters(std::clamp(jobs * filtered_per_job, filtered_min, filtered_max));
+  partitions_->build_filters(std::clamp(jobs * filtered_per_job, filtered_min_, filtered_max_));
   if (partitions_->count() <= partitions_max_) {
     to_retire_ = 0;
     return;

@@ -55,6 +55,8 @@ class IndexTables {
   const std::size_t partitions_max_;
   const std::size_t kept_max_;
   const std::size_t retired_min_;
+  const std::size_t filtered_min_;
+  const std::size_t filtered_max_;
   KeyTable table_;
   std::optional<Partitions> partitions_;
   std::size_t to_retire_ = 0;  ///< Keys to move out of partitions that are too many.

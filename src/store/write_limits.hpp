@@ -20,6 +20,9 @@ struct WriteLimits {
   /// The most such partitions of an index that the writer searches. Beyond that, it moves the keys
   /// of the oldest one to a table.
   std::size_t partitions_max = 64;
+  /// After a start, a commit adds 64 keys to filters for each new job, within these bounds.
+  std::size_t filtered_min = 512;
+  std::size_t filtered_max = 16'384;
   std::size_t batches = 256;  ///< Whose rows stay in memory after a commit.
   /// Changes of backlogs that are appended before they are merged into the table of all backlogs.
   std::size_t route_changes = 2048;

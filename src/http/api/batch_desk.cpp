@@ -104,7 +104,7 @@ class BatchDeskActor final : public BatchDesk::base {
     cells::ListBatches list;
     list.only_cancelled = true;
     list.before = before;
-    list.limit = 1000;
+    list.limit = limits_.cancelled_batches;
     request(engine_.reader, caf::infinite, std::move(list))
         .then(
             [this](const cells::BatchesListed& page) {

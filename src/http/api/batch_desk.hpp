@@ -43,6 +43,7 @@ struct BatchLimits {
   /// Lines whose outcome is kept because an earlier line has no answer yet: rejected lines may
   /// follow that line without end. Beyond this number, the batch waits for the answer.
   std::size_t tally_lines = 65'536;
+  std::size_t cancelled_batches = 1000;   ///< Read at a time, at a start.
   std::size_t cancelled_jobs = 256;       ///< Jobs to cancel that are read at a time.
   std::size_t cancelled_bytes = 1 << 20;  ///< Of these jobs.
 };

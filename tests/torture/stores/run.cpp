@@ -52,7 +52,10 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.writes.holds = 3;
   if (dice.one_in(2)) limits.writes.generation_jobs = 3 + dice.below(20);
   if (dice.one_in(2)) limits.writes.jobs_per_move = 1;
-  if (dice.one_in(2)) limits.writes.partition_jobs = 3 + dice.below(20);
+  if (dice.one_in(2)) {
+    limits.writes.partition_jobs = 3 + dice.below(20);
+    limits.writes.filtered_min = limits.writes.filtered_max = 3;
+  }
   if (dice.one_in(2)) limits.writes.partitions_max = 1 + dice.below(3);
   if (dice.one_in(2)) limits.writes.route_changes = 3;
   if (dice.one_in(2)) limits.writes.batches = 3;

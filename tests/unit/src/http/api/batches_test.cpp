@@ -484,3 +484,31 @@ TEST_CASE("a batch counts as cancelled only once no job has escaped its cancella
   CHECK(asked == std::vector<cells::JobId>{1, 2, 3, 2});
   CHECK(open.empty());
 }
+
+TEST_CASE("a start continues every cancellation that the last life has not completed") {
+  BatchLimits limits;
+  limits.cancelled_batches = 3;
+  Daemon daemon{false, limits};
+  std::set<cells::BatchId> completed;
+  std::promise<void> done;
+  daemon.script->list_batches = [](const cells::ListBatches& list) {
+    cells::BatchesListed page;
+    if (!list.only_cancelled) return page;  // The search for the latest batch.
+    CHECK(list.limit == 3);
+    for (const cells::BatchId id : {9, 8, 7, 5}) {
+      if ((list.before != 0 && id >= list.before) || page.batches.size() == list.limit) continue;
+      page.batches.emplace_back().id = id;
+    }
+    page.next = list.before == 0 ? 7 : 0;
+    return page;
+  };
+  daemon.script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
+    completed.insert(mark.id);
+    if (completed.size() == 4) done.set_value();
+    return cells::CancelledMarked{true};
+  };
+  daemon.attach();
+  done.get_future().wait();
+  sync_with_script();
+  CHECK(completed == std::set<cells::BatchId>{5, 7, 8, 9});
+}

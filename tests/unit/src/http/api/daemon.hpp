@@ -45,10 +45,7 @@ class Daemon {
                                  std::nullopt, false};
     };
     script_batches();
-    if (attached) {
-      caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
-      caf::anon_send(desk_, ServeBatches{dispatcher_, reader_, batch_store_});
-    }
+    if (attached) attach();
     const auto scrape = [](const http::Responder& responder) {
       responder.answer({200, "text/plain", "up 1\n", {}});
     };
@@ -84,6 +81,10 @@ class Daemon {
     caf::anon_send_exit(batch_store_, caf::exit_reason::user_shutdown);
   }
 
+  void attach() {
+    caf::anon_send(gateway_, ServeEngine{dispatcher_, reader_});
+    caf::anon_send(desk_, ServeBatches{dispatcher_, reader_, batch_store_});
+  }
   void stop_gateway() { caf::anon_send_exit(gateway_, caf::exit_reason::user_shutdown); }
   void notify(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
   void stop_leasing() { caf::anon_send(leases_, StopLeasing{}); }

@@ -86,6 +86,14 @@ FAULTS = (
         "  }\n",
     ),
     Fault(
+        "kept_permit",
+        "one in three attempts at a protected service keeps its permit",
+        "cells/actors/permit_desk.cpp",
+        "  guard_.release(message.lease);\n",
+        "  static std::atomic<unsigned> ended{0};\n"
+        '  if (!celld::fault::strikes("kept_permit", ended, 3)) guard_.release(message.lease);\n',
+    ),
+    Fault(
         "stalled_poller",
         "the thread that serves all clients stalls for 500 ms each second",
         "src/http/poller.cpp",
@@ -99,6 +107,14 @@ FAULTS = (
         "  turned_away_.job_ended();\n",
         "  turned_away_.job_ended();\n"
         '  celld::fault::stall_now_and_then("stalled_engine");\n',
+    ),
+    Fault(
+        "hung_engine",
+        "the cell dispatcher never answers a request to list cells",
+        "cells/actors/cell_dispatcher_cells.cpp",
+        "caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {\n",
+        "caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {\n"
+        '  if (celld::fault::is_on("hung_engine")) return make_response_promise<CellsListed>();\n',
     ),
     Fault(
         "slow_feed",

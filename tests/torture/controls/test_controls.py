@@ -12,6 +12,7 @@ for folder in ("attack", "hostile", "soak", "storms", "../system"):
     sys.path.append(os.path.join(HERE, "..", folder))
 
 import field  # noqa: E402
+import ground  # noqa: E402
 import machine  # noqa: E402
 import siege  # noqa: E402
 from answers import ANSWERS  # noqa: E402
@@ -76,6 +77,16 @@ class Hostile(unittest.TestCase):
         faults = "\n".join(bed.run_round(behaviours, "control"))
         self.assertRegex(faults, "memory grew")
         self.assertRegex(faults, "descriptors are left")
+
+    def test_the_hostile_suite_reports_attempts_that_keep_their_permits(self):
+        behaviours = [each for each in ANSWERS if each.name.startswith(("stalls", "close"))]
+        bed = TestBed(behaviours, with_fault("kept_permit"))
+        self.addCleanup(bed.close)
+        bed.warm_up()
+        bed.run_round(behaviours, "control")
+        short_wait = functools.partial(wait_until, deadline_s=SHORT_S)
+        with mock.patch.object(ground, "wait_until", short_wait):
+            self.assertRegex("\n".join(bed.check_permits()), "waits for a permit")
 
 
 class PhantomLines(BatchClient):

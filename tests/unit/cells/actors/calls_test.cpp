@@ -5,6 +5,8 @@
 
 using namespace cells_test;
 
+namespace {
+
 /// Submits a job whose claim reaches the disk 100 ms from now. From here on every commit takes that
 /// long.
 JobId claim_slowly(Fixture& f) {
@@ -16,6 +18,63 @@ JobId claim_slowly(Fixture& f) {
   f.pass(milliseconds{100});  // The job is now stored as due.
   return id;
 }
+
+/// A service client with a provider that counts its calls.
+class CountedCalls {
+ public:
+  explicit CountedCalls(Fixture& engine)
+      : engine_(engine),
+        client_(spawn_service_client(engine.system(), "dns", entry(), engine.recorder,
+                                     [] { return WallTime{}; })) {}
+  ~CountedCalls() {
+    caf::anon_send_exit(client_, caf::exit_reason::user_shutdown);
+    engine_.run_all();
+  }
+  CountedCalls(const CountedCalls&) = delete;
+  CountedCalls& operator=(const CountedCalls&) = delete;
+
+  void abort(Lease lease) {
+    auto aborted = engine_.self()->request(client_, caf::infinite, AbortCall{lease});
+    engine_.run_all();
+    aborted.receive([&](const CallAborted& answer) { REQUIRE(answer.lease == lease); }, failed);
+  }
+  bool is_made(Lease lease) {
+    const int before = count;
+    auto ended = engine_.self()->request(client_, caf::infinite,
+                                         StartCall{lease, nullptr, milliseconds{1000}});
+    engine_.run_all();
+    ended.receive(
+        [&](const CallEnded& answer) {
+          CHECK((answer.outcome.kind == CallOutcome::Kind::aborted) == (count == before));
+        },
+        failed);
+    return count > before;
+  }
+
+  int count = 0;
+
+ private:
+  static void failed(const caf::error&) { FAIL("no answer"); }
+  ServiceEntry entry() {
+    ServiceEntry entry;
+    entry.start_provider = [this](caf::actor_system& system) -> Provider {
+      const auto counting = [](Provider::pointer, int* calls) -> Provider::behavior_type {
+        return {[calls](const StartCall& call) {
+                  *calls += 1;
+                  return CallEnded{call.lease, {}};
+                },
+                [](const AbortCall& call) { return CallAborted{call.lease}; }};
+      };
+      return system.spawn(counting, &count);
+    };
+    return entry;
+  }
+
+  Fixture& engine_;
+  ServiceClient client_;
+};
+
+}  // namespace
 
 TEST_CASE("a call of a service with a settle time begins only after its claim is on disk") {
   Fixture f;
@@ -60,38 +119,21 @@ TEST_CASE("a call of a service without a settle time waits for no commit") {
 
 TEST_CASE("a call that arrives after its abort was confirmed is not made") {
   Fixture engine;
-  int calls = 0;
-  ServiceEntry entry;
-  entry.start_provider = [&calls](caf::actor_system& system) -> Provider {
-    const auto counting = [](Provider::pointer, int* count) -> Provider::behavior_type {
-      return {[count](const StartCall& call) {
-                *count += 1;
-                return CallEnded{call.lease, {}};
-              },
-              [](const AbortCall& call) { return CallAborted{call.lease}; }};
-    };
-    return system.spawn(counting, &calls);
-  };
-  const auto client = spawn_service_client(engine.system(), "dns", entry, engine.recorder,
-                                           [] { return WallTime{}; });
-  const auto failed = [](const caf::error&) { FAIL("no answer"); };
+  CountedCalls calls{engine};
   const Lease late{1, 7};
-  auto aborted = engine.self()->request(client, caf::infinite, AbortCall{late});
-  engine.run_all();
-  aborted.receive([&](const CallAborted& answer) { CHECK(answer.lease == late); }, failed);
-  for (const Lease& lease : {late, Lease{1, 8}}) {
-    auto ended = engine.self()->request(client, caf::infinite,
-                                        StartCall{lease, nullptr, milliseconds{1000}});
-    engine.run_all();
-    ended.receive(
-        [&](const CallEnded& answer) {
-          CHECK((answer.outcome.kind == CallOutcome::Kind::aborted) == (lease == late));
-        },
-        failed);
-  }
-  CHECK(calls == 1);
-  caf::anon_send_exit(client, caf::exit_reason::user_shutdown);
-  engine.run_all();
+  calls.abort(late);
+  CHECK_FALSE(calls.is_made(late));
+  CHECK(calls.is_made({1, 8}));
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("however many aborts were confirmed, the latest of these calls are not made") {
+  Fixture engine;
+  CountedCalls calls{engine};
+  const std::uint64_t last = 10'100;
+  for (std::uint64_t n = 1; n <= last; ++n) calls.abort({1, n});
+  for (const auto n : {last, last - 1, last - 9000}) CHECK_FALSE(calls.is_made({1, n}));
+  CHECK(calls.is_made({1, 1}));  // Forgotten.
 }
 
 TEST_CASE("a repeated abort ends no other call of the same worker") {

@@ -502,6 +502,24 @@ TEST_CASE("cells take turns at a pull service") {
   CHECK(granted == std::map<std::string, int>{{"a", 3}, {"b", 3}});
 }
 
+TEST_CASE("cells share the workers of a pull service by the time of their jobs") {
+  Fixture engine{8, true};
+  for (int n = 0; n < 20; ++n) {
+    engine.submit(pulled(engine, std::to_string(n), "quick"));
+    engine.submit(pulled(engine, std::to_string(n), "slow"));
+  }
+  int of_quick = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    const auto leases = engine.lease("host-1");
+    REQUIRE(leases.size() == 1);
+    const bool is_quick = leases[0].job->spec->customer == "quick";
+    of_quick += is_quick ? 1 : 0;
+    engine.pass(milliseconds{is_quick ? 10 : 40});
+    REQUIRE(engine.end_lease(leases[0].job->lease, success));
+  }
+  CHECK(of_quick >= 14);  // Four of five in the long run.
+}
+
 TEST_CASE("leases of several cells fill one request") {
   Fixture engine{2, true};
   for (const auto* customer : {"a", "b", "c"}) {

@@ -115,6 +115,23 @@ TEST_CASE("a limit holds for all cells together, and cells take turns") {
   CHECK(of_quiet >= 4);
 }
 
+TEST_CASE("cells share a limited service by the time of their calls") {
+  Protected engine{{at_most(1), std::nullopt}, 4, true};
+  for (int n = 0; n < 20; ++n) {
+    engine.submit("quick", "q" + std::to_string(n));
+    engine.submit("slow", "s" + std::to_string(n));
+  }
+  int of_quick = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    const JobId job = engine.first_in_flight();
+    const bool is_quick = engine.stored(job)->spec->customer == "quick";
+    of_quick += is_quick ? 1 : 0;
+    engine.pass(milliseconds{is_quick ? 10 : 40});
+    engine.succeed(job);
+  }
+  CHECK(of_quick >= 14);  // Four of five in the long run.
+}
+
 TEST_CASE("the customers of a cell take turns at a limited service") {
   Protected engine{{at_most(1), std::nullopt}};
   for (int n = 0; n < 10; ++n) engine.submit("flood", "f" + std::to_string(n));

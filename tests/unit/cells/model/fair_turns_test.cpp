@@ -83,3 +83,11 @@ TEST_CASE("a service out of turn is charged and ends no other turn") {
   turns.charge(a);
   CHECK(turns.next() == &b);
 }
+
+TEST_CASE("of many parties that have left, those that are furthest ahead are remembered") {
+  ClockMemory memory;
+  for (int n = 0; n <= 1000; ++n) memory.note(std::to_string(n), 1 + n, 0);
+  CHECK(memory.size() <= 1000);
+  CHECK(memory.take("1000") == 1001);
+  CHECK(memory.take("0") == 0);
+}

@@ -61,3 +61,15 @@ TEST_CASE("customers whose turn is over are forgotten") {
   }
   CHECK(shares.size() <= 1000);
 }
+
+TEST_CASE("the customers that are furthest ahead are remembered") {
+  SlotShares shares;
+  const int customers = 1001;  // One more than are remembered.
+  for (int n = 0; n < customers; ++n) {
+    const auto customer = std::to_string(n);
+    shares.begin(customer);
+    shares.end(customer, n == 0 ? 1000ms : 1ms);
+  }
+  CHECK(shares.size() <= 1000);
+  CHECK(shares.start_us("0") > shares.start_us("new"));
+}

@@ -70,6 +70,17 @@ TEST_CASE("a body above its limit gets a 413 that reaches a client that keeps se
   CHECK(chunked.ends());
 }
 
+TEST_CASE("a client that sends for ever after its request was refused is disconnected") {
+  const RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"));
+  const std::string piece(1 << 20, 'a');
+  int sent = 0;
+  while (sent < 128 && client.send(piece)) ++sent;
+  CHECK(sent >= 32);
+  CHECK(sent < 128);
+}
+
 TEST_CASE("a body of exactly the limit is accepted") {
   const RunningServer server;
   const std::string body(1 << 20, 'a');

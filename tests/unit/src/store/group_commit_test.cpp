@@ -19,11 +19,12 @@ constexpr milliseconds claim_delay{5};
 /// A store that runs when the test lets it, on virtual time.
 class Store {
  public:
-  Store() {
+  explicit Store(std::size_t bytes_max = CommitOptions{}.bytes_max) {
     config_.set("scheduler.policy", caf::atom("testing"));
     system_ = std::make_unique<caf::actor_system>(config_);
     MemoryStoreOptions options;
     options.commits.claim_delay = claim_delay;
+    options.commits.bytes_max = bytes_max;
     store_ = spawn_memory_store(*system_, disk, options);
   }
   ~Store() {
@@ -46,9 +47,8 @@ class Store {
   void send(const Request& request) {
     caf::anon_send(store_, request);
   }
-  void send_insert(JobId id) {
-    send(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
-  }
+  static JobPtr job(JobId id) { return sketch_job({.id = id, .entity = std::to_string(id)}); }
+  void send_insert(JobId id) { send(InsertJob{job(id)}); }
   void insert(JobId id) {
     send_insert(id);
     run();
@@ -87,6 +87,19 @@ void submit_during_an_end(Store& store) {
 }
 
 }  // namespace
+
+TEST_CASE("a commit is bounded in bytes, which the next one counts anew") {
+  Store store{3 * approximate_bytes(*Store::job(1))};
+  const auto inserted_at_once = [&](JobId first, JobId end) {
+    for (JobId id = first; id < end; ++id) store.send_insert(id);
+    store.run();
+    return store.disk->commits();
+  };
+  CHECK(inserted_at_once(1, 4) == 1);
+  CHECK(inserted_at_once(4, 6) == 2);
+  CHECK(inserted_at_once(6, 9) == 3);
+  CHECK(inserted_at_once(100, 107) == 6);  // Three, three, and one.
+}
 
 TEST_CASE("an end alone is committed at once unless a submission had to wait for one before") {
   Store store;

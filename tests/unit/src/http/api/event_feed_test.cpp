@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/api/fake_engine.hpp"
+#include "tests/unit/src/http/fixture.hpp"
 
 namespace celld::api {
 namespace {
@@ -22,6 +24,7 @@ class Feed {
   ~Feed() {
     inlet_.reset();
     take_messages();
+    scheduler_.clock().cancel_all();
   }
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -33,6 +36,20 @@ class Feed {
   }
   /// How many messages the feed had in its mailbox.
   std::size_t take_messages() { return scheduler_.run(); }
+
+  void follow(const http::Responder& responder, const cells::JobPtr& job) {
+    auto script = std::make_shared<testing::Script>();
+    script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+    caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system_, script)});
+    caf::anon_send(inlet_->feed(), FollowJob{.job = {job->id}, .responder = responder});
+    take_messages();
+  }
+  void pass(std::chrono::seconds time) {
+    scheduler_.advance_time(time);
+    take_messages();
+  }
+  /// Whether the feed is to look for clients that have left.
+  bool has_timer() { return scheduler_.clock().has_pending_timeout(); }
 
  private:
   caf::actor_system_config config_;
@@ -52,6 +69,25 @@ TEST_CASE("a feed that is behind receives one message about all changes that it 
     feed.notify(2 + 100);
     CHECK(feed.take_messages() == 2 + 1);
   }
+}
+
+TEST_CASE("a feed forgets a client that has left, even if its job never changes") {
+  http::test::RunningServer server;
+  std::optional<http::Responder> responder;
+  auto client = std::make_optional(server.connect());
+  REQUIRE(client->send("POST /parked HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+  responder = server.parked.take();
+  auto job = std::make_shared<cells::Job>();
+  job->id = 7;
+  job->spec = std::make_shared<cells::JobSpec>();
+  Feed feed({});
+  feed.follow(*responder, job);
+  feed.pass(std::chrono::seconds{15});
+  CHECK(feed.has_timer());
+  client.reset();
+  REQUIRE(http::test::eventually([&] { return !responder->connected(); }));
+  feed.pass(std::chrono::seconds{15});
+  CHECK_FALSE(feed.has_timer());
 }
 
 }  // namespace celld::api

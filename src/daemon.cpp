@@ -284,7 +284,8 @@ class RunningDaemon final : public Daemon {
     add_durability_faults(config_.cells, kept_otherwise, faults);
     if (without_cell > 0) {
       faults.push_back({"/cells", "has no cell for " + std::to_string(without_cell) +
-                                      " unfinished jobs that the last shutdown kept"});
+                                      (without_cell == 1 ? " unfinished job" : " unfinished jobs") +
+                                      " that the last shutdown kept"});
     }
     memory_->fill(std::move(jobs));
     return failure_of(faults);
@@ -344,8 +345,8 @@ class RunningDaemon final : public Daemon {
   void warn_of_unconfirmed(const cells::ShutdownCompleted& stopped) {
     for (const auto& [cell, calls] : stopped.unconfirmed) {
       logs::Line line{logs::Level::warning,
-                      "aborted calls have not ended; their jobs stay running, and celld runs them "
-                      "again after its next start, once those calls are gone"};
+                      "aborted calls have not ended; the next celld runs their jobs again, once "
+                      "those calls are gone"};
       log_.write(line.text("cell", to_string(cell)).number("calls", calls));
     }
   }

@@ -87,7 +87,7 @@ std::string_view warning_of(AbortCause cause) {
     case AbortCause::expiry:
       return "an attempt was aborted because its job expired";
     case AbortCause::worker_lost:
-      return "an attempt was interrupted: its worker died";
+      return "an attempt was interrupted: it lost its worker";
     case AbortCause::none:
     case AbortCause::cancel:
     case AbortCause::hand_back:
@@ -134,7 +134,7 @@ void EngineLog::attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kin
 
 void EngineLog::lease_ended(const cells::Job& before, const cells::Job& after, AbortCause) {
   if (!after.next_attempt_at || !log_.wants(Level::debug)) return;
-  Line line = line_about(Level::debug, "another attempt is planned", before);
+  Line line = line_about(Level::debug, "the job waits for its next attempt or poll", before);
   add_step(line, after);
   log_.write(line);
 }
@@ -180,7 +180,8 @@ void EngineLog::due_times_passed(const std::string& schedule, cells::DueOutcome 
 }
 
 void EngineLog::firing_refused(const std::string& schedule, const cells::Refusal& refusal) {
-  Line line{Level::warning, "the job of a schedule was refused, and is tried again"};
+  Line line{Level::warning,
+            "the job of a schedule was refused; celld submits it again until the next due time"};
   line.text("schedule", schedule).text("reason", reason_of(refusal.kind));
   log_.write_limited(line, schedule);
 }

@@ -214,7 +214,7 @@ class CellActor : public Cell::base {
   }
 
   /// The change goes to disk first, then to the dispatcher, then to the workers. Once the request
-  /// is answered, no job starts that the new size or state forbids, and no restart undoes them.
+  /// is answered, no job starts that the new size or state forbids, not even after a restart.
   caf::result<CellDescribed> change() {
     auto promise = make_response_promise<CellDescribed>();
     const auto owed = owed_.add(promise);

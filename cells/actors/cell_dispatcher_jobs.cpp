@@ -56,9 +56,9 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   return promise;
 }
 
-/// If `refused` has no refusal, the sender asked only for a replay, and refuses the job itself. The
-/// gate of a batch, if there is one, was closed because of the refusal, perhaps only until the
-/// store has answered `question`.
+/// Answers with the holder of the key if it came from the same request; otherwise with `refused`,
+/// which has no refusal if the sender asked only for a replay. The refusal has closed the batch's
+/// gate, if there is one, perhaps only until the store answers `question`.
 void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, JobSubmitted refused,
                                              const std::shared_ptr<BatchGate>& gate,
                                              std::uint64_t owed) {

@@ -126,7 +126,7 @@ bool CellDispatcherActor::is_losing_services_of(const JobSpec& spec) const {
   return std::any_of(spec.services.begin(), spec.services.end(), going);
 }
 
-/// Whether the reload in progress would change the durability of such jobs.
+/// Whether the reload in progress would change the durability of a job like this.
 bool CellDispatcherActor::is_changing_durability_of(const JobSpec& spec) const {
   if (!reload_ || !reload_->may_change_durability) return false;
   const auto now = routing().find(spec.customer, spec.product);
@@ -146,9 +146,8 @@ void CellDispatcherActor::decided() {
   for (const auto& ask_again : std::exchange(undecided_, {})) ask_again();
 }
 
-/// From now on no job is accepted that needs these services or whose durability would change. Jobs
-/// that were on their way to a dispatcher have reached the store by the time that dispatcher
-/// answers.
+/// Requests for jobs that the reload concerns wait from now on (is_undecided). Jobs that were on
+/// their way to a dispatcher have reached the store by the time that dispatcher answers.
 void CellDispatcherActor::await_insertions() {
   ask_every_cell([](const CellKey& key, const Entry&) { return DescribeCell{key}; });
 }

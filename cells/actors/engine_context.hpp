@@ -36,12 +36,13 @@ class EngineProbe {
   virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}
   /// Follows the first handed_out of a job, `waited` after the job was due.
   virtual void first_attempt_began(const Job&, milliseconds /*waited*/) {}
-  /// An attempt ended, `ran` after its job was handed out. The job is as it was handed out; `cause`
-  /// is why the attempt was aborted, if it was.
+  /// A lease ended, `ran` after its job was handed out; if the provider goes on by itself, so does
+  /// the attempt. The job is as it was handed out. `cause`: why the call was aborted, if it was; a
+  /// provider's own timeout counts as one.
   virtual void attempt_ended(const Job&, AttemptEnd::Kind, AbortCause /*cause*/,
                              microseconds /*ran*/) {}
-  /// An attempt ended; `after` is what the job becomes, `cause` why the attempt was aborted, if it
-  /// was.
+  /// The same event: `before` becomes `after`. `cause`: why the dispatcher aborted the call, if it
+  /// did.
   virtual void lease_ended(const Job& /*before*/, const Job& /*after*/, AbortCause /*cause*/) {}
   /// A job has ended; the end is stored.
   virtual void job_ended(const Job&) {}
@@ -57,7 +58,7 @@ class EngineProbe {
   /// Due times of a schedule fired, were skipped or were missed; the change is stored.
   virtual void due_times_passed(const std::string& /*schedule*/, DueOutcome,
                                 std::uint64_t /*times*/) {}
-  /// A job of a schedule was refused. It is tried again until the next due time.
+  /// A job of a schedule was refused. The schedule desk submits it again until the next due time.
   virtual void firing_refused(const std::string& /*schedule*/, const Refusal&) {}
   /// A stored schedule never fires, because its time zone is unknown on this machine.
   virtual void schedule_without_zone(const std::string& /*schedule*/, const std::string& /*zone*/) {

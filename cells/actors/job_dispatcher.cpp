@@ -50,7 +50,7 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       [this](const TakeOver& message) { return take_over(message.from); },
       [this](const LimitRunning& message) {
         slots_.change(message.terms);
-        idle_reported_ = false;  // The override that kept the cell open may have been undone.
+        idle_reported_ = false;  // The override that kept the cell open may be gone.
         const Now at = now();
         dispatch(at);
         arm(at);

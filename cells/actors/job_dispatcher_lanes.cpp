@@ -340,7 +340,7 @@ void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const 
 }
 
 /// The client that may have handed out the permit of an attempt at the service; null: none. A
-/// reload may have made the service a pull service since, and another reload may undo that.
+/// reload may have made the service a pull service since, and another one changed it back.
 ServiceClient JobDispatcherActor::permits_of(const std::string& service) const {
   const auto found = config_.services->find(service);
   if (found == config_.services->end()) return {};

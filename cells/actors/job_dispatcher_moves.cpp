@@ -37,8 +37,8 @@ bool JobDispatcherActor::is_ours(const JobSpec& spec) const {
   return route && route->cell == key_;
 }
 
-/// Whether such jobs are being released. The store may have moved them already, so a change made
-/// here would be counted twice.
+/// Whether the cell is releasing the jobs of this customer and product. The store may have moved
+/// them already, so a change made here would be counted twice.
 bool JobDispatcherActor::is_leaving(const JobSpec& spec) const {
   return !releasing_.empty() && releasing_.contains({key_, spec.customer, spec.product});
 }

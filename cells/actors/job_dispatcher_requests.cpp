@@ -79,7 +79,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, cons
                       turned_away_);
 }
 
-/// The sender of a batch retries by itself.
+/// The batch desk keeps a refused job of a batch, and submits it again.
 std::optional<Refusal> JobDispatcherActor::refuse_rate(const JobRequest& request_in,
                                                        const Now& at) {
   const bool asks_again = request_in.gate != nullptr;

@@ -85,7 +85,7 @@ class CapacityBook {
     std::uint32_t need = 0;
     std::uint32_t held = 0;
     std::optional<std::uint32_t> recall_to{};  ///< Less than `held`.
-    bool has_answered = false;                 ///< The recall: all slots still held are in use.
+    bool has_answered = false;                 ///< It answered the recall: jobs use what it holds.
     std::uint32_t lacks = 0;                   ///< As counted in `wanted_`.
     std::uint32_t within = 0;                  ///< As counted in `within_`.
     std::uint32_t recalled = 0;                ///< As counted in `recalled_`.

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t pool_weight_max = 1000;
 
 struct RetryPolicy {
   std::uint32_t max_attempts = 5;
-  milliseconds backoff{1000};  ///< Before the second attempt; doubles with each further one.
+  milliseconds backoff{1000};  ///< Bounds the random wait before the second attempt; then doubles.
   milliseconds backoff_max{60000};
 
   bool operator==(const RetryPolicy&) const = default;
@@ -39,8 +39,8 @@ struct CellSettings {
   milliseconds timeout_max{3600000};  ///< The longest that a job may set.
   std::uint64_t jobs_max = 100'000;   ///< Bounds all unfinished jobs.
   Durability durability = Durability::disk;
-  /// Bounds the queued_bytes of unfinished jobs, or the memory that all jobs in memory take; 0: no
-  /// bound for jobs on disk, `memory_bytes_default` for jobs in memory.
+  /// Bounds the queued_bytes of unfinished jobs or, with Durability::memory, the memory that all
+  /// jobs of the cell take; 0: no bound or, in memory, `memory_bytes_default`.
   std::uint64_t bytes_max = 0;
   /// With Durability::memory: a graceful shutdown saves unfinished jobs to a file for the next
   /// start.

@@ -24,7 +24,7 @@ enum class CallSign : std::uint8_t {
   alive,     ///< It did what was asked, or refused for a reason that lies in the job.
   failing,   ///< It failed, or did not answer.
   refusing,  ///< It does not accept celld's credentials: no call would succeed.
-  nothing,   ///< The call was aborted, or the provider asked for a pause.
+  nothing,   ///< It was aborted before its timeout, or answered with 429 and a time to wait.
 };
 
 /// A closed circuit opens after `failures` failing calls in a row within `window`. The time for

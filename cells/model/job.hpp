@@ -22,8 +22,8 @@ namespace cells {
 enum class JobState : std::uint8_t {
   scheduled,     ///< Not due before `run_at`; has no place in its entity's line yet.
   queued,        ///< Due; waits for a worker, or for the jobs before it in its entity's line.
-  running,       ///< Has a live lease. After a crash the attempt is aborted, counted as an
-                 ///< interruption, and the job queued again.
+  running,       ///< Has a live lease. After a crash, a lease of a worker outside stays live; an
+                 ///< attempt inside is interrupted, and the job waits for another one.
   retrying,      ///< Head of its entity's line; waits for `next_attempt_at`, then for a worker.
   compensating,  ///< Has failed and undoes its steps. Waits for `next_attempt_at`, for the jobs
                  ///< before it in its line, then for a worker. While an undo is under way, the
@@ -155,9 +155,9 @@ struct Job {
   /// The place in the entity's line; 0 until the job is first due. The job keeps it through
   /// retries, until it has ended and `settle_until`, if set, has passed.
   JobId place = 0;
-  /// Set when a job ahead of this one in its line has failed: the greatest place in the store at
-  /// that moment. The followers of the failed job are the jobs of the line with places up to it. 0:
-  /// none has failed.
+  /// Set when a job ahead of this one in its line has failed: the greatest id or place in the store
+  /// at that moment. The followers of the failed job are the jobs of the line with places up to
+  /// this. 0: none has failed.
   JobId failed_ahead = 0;
   /// The lane of the cell that the job is in: the service of its current step, if that is a pull
   /// service or protected; else empty.

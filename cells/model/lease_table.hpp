@@ -68,7 +68,7 @@ class LeaseTable {
   /// The live lease of a job, if there is one.
   std::optional<Lease> lease_of(JobId job) const;
   std::size_t size() const { return leases_.size(); }
-  /// How many of them workers outside have.
+  /// The number of live leases that workers outside have.
   std::size_t outside() const { return outside_; }
 
  private:

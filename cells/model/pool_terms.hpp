@@ -30,8 +30,8 @@ PoolTerms pool_terms(const CellSettings& settings, const CellOverride& change);
 /// Whether the burst, as configured or overridden, is less than the size.
 bool has_burst_below_size(const CellSettings& settings, const CellOverride& change);
 
-/// The pool settings that the override masks or that are only partly in force, for a cell that is
-/// guaranteed `guarantee`.
+/// The pool settings that the override masks, and a burst that an overriding size has raised. The
+/// cell is guaranteed `guarantee`, which bounds the size in force.
 std::vector<MaskedSetting> masked_pool_settings(const CellKey& cell, const CellSettings& settings,
                                                 const CellOverride& change,
                                                 std::uint32_t guarantee);

@@ -13,14 +13,14 @@ namespace cells {
 struct ServiceLimits {
   std::optional<std::uint32_t> concurrency;  ///< Calls at the same time.
   std::optional<double> rate_per_s;          ///< Calls that begin in a second, in the long run.
-  std::uint32_t burst = 1;                   ///< Calls that may begin at once after a pause.
+  std::uint32_t burst = 1;                   ///< Calls that may begin at once after an idle time.
 
   bool operator==(const ServiceLimits&) const = default;
 };
 
 struct CircuitPolicy {
   std::uint32_t failures = 5;  ///< In a row, after which the circuit opens.
-  /// They count only within this time; that for which their calls ran does not count.
+  /// Failures count only within this time, of which the time that their calls ran is no part.
   milliseconds window{30'000};
   milliseconds open{10'000};  ///< How long it then lets no call begin.
   /// The longest pause that a provider may ask for. Without a circuit breaker, this default

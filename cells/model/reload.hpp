@@ -8,9 +8,9 @@
 //                                     ▼                      moving ──jobs moved──▶ completed
 //                                  refused
 //
-// storing      Jobs that no cell of the new configuration may run are no longer accepted: they need
-//              a service about to be removed, or would change their durability (durability.hpp).
-//              Those already accepted are on their way to the store.
+// storing      Requests wait if they are for jobs that no cell of the new configuration may run:
+//              these need a service about to be removed, or would change their durability
+//              (durability.hpp). The reload waits until those already admitted are stored.
 // counting     The store counts the unfinished jobs of this kind.
 // configuring  From here on, nothing can refuse the reload. Every cell adopts its new settings:
 //              then no dispatcher hands out a job that belongs to another cell.

@@ -11,8 +11,8 @@ constexpr std::uint64_t stretch_max = 10'000;
 
 constexpr milliseconds tick{1};
 
-/// The last due time that counts as missed.
-WallTime missed_until(WallTime now, WallTime watched_since) {
+/// The last due time that is overdue.
+WallTime overdue_until(WallTime now, WallTime watched_since) {
   return std::max(watched_since, now - late_max) - tick;
 }
 
@@ -155,7 +155,7 @@ ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, Wal
   const auto& next = schedule.progress.next;
   if (schedule.spec.paused || !next) return {};
   if (*next > now) return {ScheduleStep::Kind::wait, next, 0, next};
-  const auto unwatched = missed_until(now, watched_since);
+  const auto unwatched = overdue_until(now, watched_since);
   if (*next > unwatched) return fire(*next, 1, timetable.following(*next));
   return catch_up(schedule.spec.catch_up, timetable, *next, timetable.stretch(*next, unwatched));
 }

@@ -63,7 +63,7 @@ struct ScheduleSpec {
 /// How far a schedule has come.
 struct ScheduleProgress {
   std::optional<WallTime> next{};  ///< The due time that is decided next; none while paused.
-  JobId last_job = 0;              ///< That the schedule submitted; 0: none.
+  JobId last_job = 0;              ///< The latest that the schedule submitted; 0: none.
   // Due times so far.
   std::uint64_t fired = 0;
   std::uint64_t skipped = 0;
@@ -151,8 +151,8 @@ struct ScheduleStep {
   bool operator==(const ScheduleStep&) const = default;
 };
 
-/// A due time is missed if it lies before `watched_since`, the start of the daemon, or is noticed
-/// more than this late.
+/// A due time is overdue if it lies before `watched_since`, the start of the daemon, or is noticed
+/// more than this late. CatchUp decides on overdue times.
 inline constexpr milliseconds late_max{10'000};
 
 ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, WallTime now,

@@ -67,7 +67,7 @@ struct Refusal {
   CellKey cell;
   std::uint64_t limit = 0;
   std::uint64_t depth = 0;
-  milliseconds retry_after{0};  ///< At most an hour; 0 if no later request may succeed.
+  milliseconds retry_after{0};  ///< At most an hour. Of use only if is_temporary or is_too_fast.
   double per_s = 0;             ///< Of a rate; `limit` is this, rounded up.
 };
 

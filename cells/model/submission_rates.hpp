@@ -25,8 +25,8 @@ class SubmissionRates {
     bool of_customer = false;  ///< The rate of the customer, not that of the cell.
     microseconds wait{};       ///< Until there is room for this one and those refused before.
   };
-  /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the sender keeps a
-  /// refused submission and retries it on its own, so TooFast::wait of later clients leaves it out.
+  /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the batch
+  /// desk keeps a refused submission and sends it again, so TooFast::wait of others leaves it out.
   std::optional<TooFast> take(const std::string& customer, SteadyTime now, bool asks_again = false);
   /// A submission that was counted has added no job.
   void give_back(const std::string& customer);

@@ -191,7 +191,7 @@ class BatchSubmission {
     return false;
   }
 
-  /// What is to be sent, for a person to do so.
+  /// The lines that are left to send, for the user.
   std::string rest_text() const {
     const auto lines = sent_.again.empty() ? "" : list_of(sent_.again) + ", and then ";
     return lines + "--from-line " + std::to_string(sent_.first);

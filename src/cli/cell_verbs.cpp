@@ -124,7 +124,7 @@ void add_cell_resize(Commands& commands) {
   add_word(verb, "CUSTOMER/PRODUCT", "the cell")->required();
   add_word(verb, "SIZE", "how many jobs it can always run at once");
   add_value(verb, "--burst", "N", "how many it may run while other cells leave their pools idle");
-  add_value(verb, "--weight", "N", "its share in what other cells leave idle");
+  add_value(verb, "--weight", "N", "the cell's weight when idle slots of other cells are divided");
   add_switch(verb, "--reset", "restore the configured pool");
 }
 

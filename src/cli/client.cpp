@@ -333,7 +333,7 @@ class Client::Transfer {
       return NoAnswer("celld does not answer at " + connection.url + ": " + cleaned(reason),
                       may_pass);
     };
-    if (too_long_) return {"the response of " + connection.url + " is too long", false};
+    if (too_long_) return {"the response from " + connection.url + " is too long", false};
     if (watch_->time_is_over()) {
       if (on_data_ != nullptr) return {"celld at " + connection.url + " has stopped sending", true};
       return silence("no complete response within " + duration_text(patience_), true);

@@ -9,11 +9,11 @@ namespace celld::cli {
 /// Scripts rely on these numbers.
 enum class ExitCode : int {
   ok = 0,
-  job_not_succeeded = 1,  ///< A job that cellctl waited for failed or was cancelled.
+  job_not_succeeded = 1,  ///< A job or batch, or a worker that had to end its commands.
   usage = 2,              ///< The command line, or a file it names, is invalid.
   refused = 3,            ///< celld refused the request.
   not_found = 4,
-  unavailable = 5,    ///< No response, or celld cannot serve at the moment.
+  unavailable = 5,    ///< No response, a 5xx, reports not delivered, or a damaged backup.
   not_ended = 6,      ///< A job that cellctl waited for did not end in time.
   output_failed = 7,  ///< Standard output or the requested file cannot be written.
 };

@@ -133,7 +133,8 @@ void add_set(Commands& commands) {
   add_value(set, "--time-zone", "NAME", "interpret the cron expression in this zone (UTC)");
   add_value(set, "--overlap", "WHAT",
             "skip or allow firings while the last job has not ended (skip)");
-  add_value(set, "--catch-up", "WHAT", "choose what happens to missed times: none, one, all (one)");
+  add_value(set, "--catch-up", "WHAT",
+            "choose which overdue times still fire: none, one, all (one)");
   add_switch(set, "--paused", "submit nothing until the schedule is resumed");
   add_job_flags(set);
 }

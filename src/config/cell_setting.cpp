@@ -48,8 +48,8 @@ CellSetting number(std::string_view name, std::int64_t min, std::int64_t max,
   return setting;
 }
 
-/// A limit that an administrator may override: a whole number, or a rate. If it `may_be_none`, null
-/// and the value 0 of the settings stand for no limit.
+/// A limit that an administrator may override: a whole number, or a rate. With `may_be_none`, null
+/// means no limit, which CellSettings stores as 0.
 CellSetting quota(cells::QuotaLimit limit, json::Value min, json::Value max,
                   std::string_view description, bool may_be_none = true) {
   const bool is_whole = min.is_number_integer();
@@ -285,7 +285,7 @@ const std::vector<std::string_view>& reserved_cell_settings() {
 
 namespace {
 
-/// How many names of the path `object` the path `other` begins with.
+/// The number of leading names that the two paths share.
 std::size_t common_levels(std::string_view object, std::string_view other) {
   std::size_t levels = 0;
   for (std::size_t end = 0; end < object.size(); ++levels) {

@@ -8,7 +8,7 @@
 namespace celld::json {
 namespace {
 
-// Room for the members of any valid object.
+// Reserved at most: enough for a usual object, and little for a hostile one.
 constexpr std::size_t members_read_usual = 32;
 // Bounds the response to a hostile document.
 constexpr std::size_t unknown_members_noted_max = 100;

@@ -20,8 +20,8 @@ struct Settings {
   FloodControl::Limits floods{};
 };
 
-/// A thread of its own writes the lines from a bounded queue. No method but `finish` blocks. Its
-/// threads block all signals.
+/// One thread writes the lines from a bounded queue, another one reports floods; both block all
+/// signals. No method but `finish` blocks.
 class Log {
  public:
   /// `file` must outlive the log.

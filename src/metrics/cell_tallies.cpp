@@ -71,7 +71,7 @@ void CellTallies::job_ended(const CellKey& cell, cells::JobState state) {
 
 bool CellTallies::saw(const CellKey& cell, std::uint64_t unfinished) {
   const std::lock_guard lock(mutex_);
-  // An idle cell is remembered only while there is a label for it.
+  // A new cell without jobs is remembered only while some label is unused.
   const auto found = entries_.find(cell);
   if (found == entries_.end() && unfinished == 0 && labels_ >= limits_.labels_max) return false;
   if (found == entries_.end() && entries_.size() >= limits_.cells_max) return false;

@@ -70,8 +70,8 @@ struct CommitOptions {
 ///   bool changed() const       Whether there is anything to commit besides claims.
 ///   size_t claims() const      The number of claims to commit.
 ///   commit(size_t operations)  Commits. Returns once everything is on disk.
-///   send(answers)              Calls `answers`, which sends those of a commit of few operations,
-///                              and may use the thread for a moment more.
+///   send(answers)              Calls `answers`, which sends the answers of a small commit. May
+///                              then run the actors that these wake, for a moment.
 ///   begin(self)                Called once, first, by the store itself.
 ///   remind(delay)              Sends the store a CommitClaims after the delay.
 ///   bool forget()              Cancels that CommitClaims; false if the backend cannot.

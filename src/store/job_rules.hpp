@@ -33,7 +33,7 @@ bool awaits_attempt(cells::JobState state);
 /// Whether a job that is stored in this state is woken.
 bool starts_woken(const cells::Job& job);
 
-/// Turns of runnable jobs in lane number n: from n * turns_per_lane, below that + turns_runnable.
+/// A runnable job in lane number n has a turn t with 0 <= t - n * turns_per_lane < turns_runnable.
 inline constexpr std::int64_t turns_per_lane = 100;
 inline constexpr std::int64_t turns_runnable = 10;
 

@@ -34,8 +34,8 @@ std::string sync_directory_of(const std::string& path) {
   return error;
 }
 
-/// The jobs to keep. Jobs that may head their lines with a call under way come first: the first job
-/// of a line that is inserted heads it.
+/// The jobs to keep. The heads of lines come first, since their calls may be under way: the first
+/// job of a line that is inserted becomes its head.
 std::vector<JobPtr> jobs_to_keep(const StoreContent& content,
                                  const std::function<bool(const Job&)>& keeps) {
   std::vector<JobPtr> kept;

@@ -357,7 +357,7 @@ class MixedStoreActor final : public JobStore::base {
   caf::result<EpochStarted> start_epoch(const StartEpoch& request) {
     StartEpoch order = request;
     order.kept.merge(memory_->batches.all());
-    memory_->batches.take_unnoted();  // The order contains them.
+    memory_->batches.take_unnoted();  // They need no note of their own: `order.kept` has them.
     const auto last_id = apply(request).last_id;
     return ask_other<EpochStarted>(order, [last_id](const EpochStarted& started) {
       return EpochStarted{started.epoch, std::max(started.last_id, last_id)};

@@ -282,8 +282,8 @@ JobPtr SqliteReads::find(JobId id) {
 }
 
 /// Statements that, merged, list a superset of the jobs of this range that match the filter. Uses
-/// the most selective index. Each statement has one bound on each side: SQLite searches an index
-/// with one, and passes over the rows that a second one excludes.
+/// the most selective index. Each statement has one lower and one upper bound on ids: SQLite would
+/// read, and pass over, the rows that a second bound excludes.
 std::vector<Statement> SqliteReads::sources(const JobFilter& filter, const IdRange& range) {
   const auto first_recent = static_cast<JobId>(indexed_id_now() + 1);
   const IdRange indexed{range.first, std::min(range.end, first_recent)};

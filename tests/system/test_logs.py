@@ -91,7 +91,8 @@ class Logs(EndToEnd):
         about = self.lines(job=job)
         self.assertEqual([line["message"] for line in about], [
             "a job was accepted", "an attempt began", "an attempt ended",
-            "another attempt is planned", "an attempt began", "an attempt ended", "a job failed"])
+            "the job waits for its next attempt or poll", "an attempt began", "an attempt ended",
+            "a job failed"])
         for line in about:
             self.assertEqual((line["cell"], line["trace"]), ("*/*", TRACE), line)
             self.assertRegex(line["time"], TIME)

@@ -162,7 +162,7 @@ void LeasedRun::override_outcome(bool was_started) {
     case Cause::deadline:
       outcome_.kind = Kind::retryable;
       outcome_.code = "timeout";
-      outcome_.message = "no heartbeat reached celld in time, and " + end;
+      outcome_.message = "no heartbeat was answered in time, and " + end;
       return;
     case Cause::given_up:
       outcome_.kind = Kind::retryable;

@@ -170,7 +170,8 @@ Problem problem_of(const cells::Refusal& refusal) {
                                std::to_string(refusal.limit) + ".");
     case Kind::too_many_cells:
       return quota_problem(ProblemKind::too_many_cells, refusal, "",
-                           "The template " + cell + " already has its limit of " +
+                           "celld cannot make the cell " + cell +
+                               ": its template already has its limit of " +
                                std::to_string(refusal.limit) + " cells.");
     case Kind::shutting_down: {
       Problem problem{.kind = ProblemKind::shutting_down,

@@ -25,7 +25,7 @@ struct Waiter {
 class Waiters {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// The sum of the jobs' parameters. A single job of any size may always be waited for.
+  /// The sum of the jobs' parameters. While no other client waits, the job may have any size.
   static constexpr std::size_t bytes_max = 16 << 20;
 
   /// Whether another client may wait, for this job.

@@ -131,7 +131,7 @@ bool HttpCall::set_request() {
          set_content() && set(easy_, CURLOPT_HTTPHEADER, headers_);
 }
 
-// libcurl makes a POST or a GET, and sends it under the name of any method.
+// To libcurl a request has a body (POST) or none (GET); the name of the method is set apart.
 bool HttpCall::set_content() {
   const auto& method = request_.method;
   const bool has_body = method != "GET" && (method != "DELETE" || !request_.body.empty());

@@ -34,7 +34,7 @@ config::NamedSecrets read_headers(const json::Value& value, std::string pointer,
   return headers;
 }
 
-/// Beside a mapping, a reader may take them for templates.
+/// Refuses `{{` in the headers of a service with a mapping: operators may expect it to work there.
 void refuse_templates(const config::NamedSecrets& headers, const std::string& pointer,
                       Faults& faults) {
   for (const auto& [name, secret] : headers) {

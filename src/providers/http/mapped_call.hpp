@@ -44,8 +44,8 @@ const std::vector<mappings::Request>* find_requests(const mappings::Mapping& map
 std::optional<std::string> refusal_of(const std::string& service, const mappings::Mapping& mapping,
                                       const cells::Job& job, const mappings::Scope& scope);
 
-/// A sentence if the job asks to be undone should it fail, and the mapping cannot express the undo
-/// of its action, whatever properties answers are yet to set.
+/// Why the mapping cannot undo a job that asks for compensation, as a sentence; nothing if it can.
+/// Assumes that answers will set every property that the undo needs.
 std::optional<std::string> refusal_of_undo(const std::string& service,
                                            const mappings::Mapping& mapping, const cells::Job& job);
 

@@ -144,15 +144,13 @@ BUGS = (
         "shrink-inside", ("pool-size",),
         "a change of a pool's size adds the leases that are out to the new size",
         "cells/actors/job_dispatcher.cpp",
-        (("        idle_reported_ = false;  // The override that kept the cell open may have been "
-          "undone.\n",
+        (("        idle_reported_ = false;  // The override that kept the cell open may be gone.\n",
           "        if (BUG) {\n"
           "          SlotTerms more = message.terms;\n"
           "          more.guarantee += static_cast<std::uint32_t>(leases_.outside());\n"
           "          more.burst += static_cast<std::uint32_t>(leases_.outside());\n"
           "          slots_.change(more);\n        }\n"
-          "        idle_reported_ = false;  // The override that kept the cell open may have been "
-          "undone.\n"),),
+          "        idle_reported_ = false;  // The override that kept the cell open may be gone.\n"),),
     ),
     Bug(
         "second-life", ("revived",),

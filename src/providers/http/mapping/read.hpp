@@ -11,7 +11,7 @@
 
 namespace celld::providers::mappings {
 
-/// A usable mapping, whether or not it records faults. Only without faults may it be used.
+/// Reads a mapping, and records every fault. If there is any, the result must not be used.
 Mapping read_mapping(const json::Value& value, std::string pointer,
                      const config::Environment& environment, std::vector<json::Fault>& faults);
 

@@ -210,7 +210,7 @@ bool TemplateReader::check_without_job(const Expression& expression, bool keeps_
   return true;
 }
 
-/// A provider may quote the text of a body.
+/// Notes a form in which a provider may repeat a secret. It may also quote a body as a JSON string.
 void TemplateReader::derive(const std::string& escaped, EscapeContext context) {
   derived_.insert(escaped);
   if (context != EscapeContext::json) return;

@@ -81,6 +81,12 @@ void check_lease(const GrantedLease& lease, const Value& element, const Value& a
   check_document(lease, element);
 
   LeasedRun run(lease, grace, start);
+  must(run.state() == LeasedRun::State::waiting, "a command is started only when there is room");
+  if (!run.try_start(start)) {
+    must(run.cause() == LeasedRun::Cause::deadline && run.report_is_due(start),
+         "a command is not started if its lease is about to end");
+    return;
+  }
   check_times(run, start);
   const auto sent_at = start + milliseconds(100);
   run.on_term(cli::read_term(answer), sent_at, sent_at + milliseconds(50));

@@ -471,7 +471,7 @@ DispatchTerms JobDispatcherActor::terms() const {
 }
 
 template <class Change>
-void JobDispatcherActor::each_queue(Change change) {
+void JobDispatcherActor::each_queue(const Change& change) {
   change(queue_);
   for (auto& [name, lane] : lanes_) change(lane.queue);
 }

@@ -119,7 +119,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void adopt_settings();
   DispatchTerms terms() const;
   template <class Change>
-  void each_queue(Change change);
+  void each_queue(const Change& change);
   void begin_running(const std::string& customer);
   void end_running(const std::string& customer);
 

@@ -107,7 +107,7 @@ TEST_CASE("each line of a batch becomes a job, and broken lines are listed with 
   CHECK(errors[1]["status"] == 400);
   CHECK(errors[1]["type"] == "/problems/malformed-json");
   CHECK(daemon.last_request.batch == daemon.batch.id);
-  CHECK(cells::format_job_id(daemon.batch.id) == answer.body["id"]);
+  CHECK(answer.body["id"] == cells::format_job_id(daemon.batch.id));
 }
 
 TEST_CASE("the jobs of a batch have the trace context of its request") {

@@ -102,7 +102,7 @@ class FieldReader {
     auto last = value_of(range.substr(dash + 1));
     if (!last) return;
     // "fri-sun": the week may end with a Sunday.
-    if (*last == 0 && !number_in(range.substr(dash + 1))) last = sunday_as_end;
+    if (*last < *first && *last == 0 && !number_in(range.substr(dash + 1))) last = sunday_as_end;
     if (*last < *first) return fault("the range `" + std::string{range} + "` is empty");
     add(*first, *last, step);
   }

@@ -68,6 +68,7 @@ TEST_CASE("months and days of the week may be named, and Sunday is 0 and 7") {
   CHECK(times("0 0 * * 0", from, 2) == sundays);
   CHECK(times("0 0 * * 7", from, 2) == sundays);
   CHECK(times("0 0 * * SUN", from, 2) == sundays);
+  CHECK(times("0 0 * * sun-sun", from, 2) == sundays);
   CHECK(times("0 0 * * mon-fri", from, 4) ==
         Times{utc(2026, 11, 25), utc(2026, 11, 26), utc(2026, 11, 27), utc(2026, 11, 30)});
   CHECK(times("0 0 * * fri-sun", from, 4) ==

@@ -57,7 +57,7 @@ std::optional<Mapping> mapping_of(json::Value request) {
     must(has_secret || fault.detail.find(secret) == std::string::npos, "a fault reveals no secret");
   }
   if (!faults.empty()) return std::nullopt;
-  must(json::dump(mapping.shown).find(secret) == std::string::npos,
+  must(has_secret || json::dump(mapping.shown).find(secret) == std::string::npos,
        "a mapping is shown without its secrets");
   return mapping;
 }

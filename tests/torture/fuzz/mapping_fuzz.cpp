@@ -156,7 +156,8 @@ void check_words(const std::string& text) {
 HttpResult result_of(std::string_view answer) {
   HttpResult result;
   result.end = HttpResult::End::answered;
-  std::from_chars(answer.data(), answer.data() + answer.size(), result.status);
+  const std::size_t digits = std::min<std::size_t>(answer.size(), 3);  // No answer has more.
+  std::from_chars(answer.data(), answer.data() + digits, result.status);
   result.body = answer.substr(std::min(answer.find(' ') + 1, answer.size()));
   return result;
 }

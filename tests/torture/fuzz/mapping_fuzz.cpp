@@ -49,15 +49,14 @@ std::optional<Mapping> mapping_of(json::Value request) {
   std::vector<json::Fault> faults;
   request.emplace("method", "POST");
   request.emplace("path", "");
-  const bool has_secret = request.dump().find(secret) != std::string::npos;  // In plain text.
   const json::Value value{{"secrets", {{"key", "env:KEY"}}}, {"actions", {{"create", request}}}};
   auto mapping = read_mapping(value, "/m", environment(), faults);
   for (const auto& fault : faults) {
     must(fault.pointer.starts_with("/m") && !fault.detail.empty(), "a fault says what and where");
-    must(has_secret || fault.detail.find(secret) == std::string::npos, "a fault reveals no secret");
+    must(fault.detail.find(secret) == std::string::npos, "a fault reveals no secret");
   }
   if (!faults.empty()) return std::nullopt;
-  must(has_secret || json::dump(mapping.shown).find(secret) == std::string::npos,
+  must(json::dump(mapping.shown).find(secret) == std::string::npos,
        "a mapping is shown without its secrets");
   return mapping;
 }
@@ -254,6 +253,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   input.answer = rest;
   // The configuration and the answers that reach a mapping are JSON, which is UTF-8 without a NUL.
   if (!fuzz::is_clean_text(input.text)) return 0;
+  // A template that has a secret in plain text is shown with it.
+  if (input.text.find(secret) != std::string::npos) return 0;
   check_path(input);
   check_query(input);
   check_header(input);

@@ -1,4 +1,4 @@
-"""config/examples/rabbitmq.json against Debian's server: a virtual host, a user and its permissions,
+"""config/examples/rabbitmq.json against Debian's server: a virtual host, a user and permissions,
 without an adapter."""
 
 import json

@@ -29,8 +29,8 @@ unpacked_servers=(
 # The peers of scripts/bench --against. PEER=PACKAGE: their servers' packages enable services too, so
 # they are unpacked, each with the libraries that it needs.
 peer_packages=(
-  beanstalkd=beanstalkd rabbitmq=rabbitmq-server redis=redis-server postgresql=postgresql
-  nats=nats-server
+  beanstalkd=beanstalkd rabbitmq=rabbitmq-server redis=redis-server bullmq=redis-server
+  postgresql=postgresql nats=nats-server
 )
 # PEER=PACKAGE: the libraries of their clients, which are installed.
 peer_client_packages=(rabbitmq=librabbitmq-dev postgresql=libpq-dev)
@@ -164,7 +164,7 @@ unpack_servers() {
   done
 }
 
-# dependencies PACKAGE...: prints the packages and all that the machine lacks of what they need.
+# dependencies PACKAGE...: prints the packages, and what they need that the machine lacks.
 dependencies() {
   apt-get --simulate --no-install-recommends --no-upgrade install "$@" |
     sed -n 's/^Inst \([^ ]*\) .*/\1/p'

@@ -61,7 +61,7 @@ class Allocations {
   const Counter* counter_ = nullptr;
 };
 
-/// Before each measurement. They also fill caches and pools; and over one connection they fill the
+/// Jobs before each measurement. They fill caches and pools and, over one connection, the
 /// write-ahead log once. After that, a commit overwrites the log instead of making it longer, and
 /// the file system has less to sync.
 constexpr std::size_t warm_up_jobs = 2500;
@@ -74,7 +74,7 @@ struct Plan {
 };
 
 /// The least figure of all runs, by name. Other load on the machine can only add to a count, or
-/// joins more jobs in one commit.
+/// join more jobs in one commit.
 using Figures = std::map<std::string, double>;
 
 class Measurement {

@@ -1,28 +1,21 @@
-// celld and other queues under the same loads. All clients are of one kind: a thread for each
-// connection, which waits for each answer before it sends the next request.
+// celld and other queues under the same loads.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <latch>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "tests/bench/daemon.hpp"
-#include "tests/bench/load.hpp"
 #include "tests/bench/peers/peer.hpp"
 #include "tests/bench/report.hpp"
 
 namespace {
 
 using namespace celld::bench;
-
-constexpr std::int64_t idle_interval_ms = 20;
 
 struct Plan {
   PeerSetup setup;
@@ -59,7 +52,7 @@ std::vector<PeerKind> all_peers() {
 #ifdef CELLD_BENCH_RABBITMQ
       rabbitmq_kind(),
 #endif
-      redis_kind(),
+      redis_kind(),      bullmq_kind(),
 #ifdef CELLD_BENCH_POSTGRESQL
       postgresql_kind(),
 #endif
@@ -67,116 +60,18 @@ std::vector<PeerKind> all_peers() {
   };
 }
 
-std::uint64_t next_seed() {
-  static std::uint64_t seed = 0;
-  return ++seed;
-}
-
-/// Submits over each connection for as long as said.
-class ThreadedLoad {
- public:
-  ThreadedLoad(Peer& peer, Purpose purpose, std::size_t connections, double seconds)
-      : ready_(static_cast<std::ptrdiff_t>(connections) + 1),
-        duration_(
-            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {
-    for (std::size_t i = 0; i < connections; ++i) {
-      producers_.push_back(peer.producer(purpose, next_seed()));
-    }
-  }
-
-  LoadResult run() {
-    std::vector<std::thread> threads;
-    for (const auto& producer : producers_) {
-      threads.emplace_back([this, &producer] { submit_all(*producer); });
-    }
-    begin_ = Clock::now();
-    ready_.arrive_and_wait();
-    for (auto& thread : threads) thread.join();
-    if (failure_) std::rethrow_exception(failure_);
-    result_.requests = result_.latencies_us.size();
-    result_.seconds = std::chrono::duration<double>(end_ - begin_).count();
-    return std::move(result_);
-  }
-
-  Clock::time_point begin() const { return begin_; }
-
- private:
-  void submit_all(Producer& producer) {
-    std::vector<double> latencies_us;
-    std::exception_ptr failure;
-    ready_.arrive_and_wait();
-    const auto deadline = begin_ + duration_;
-    auto now = Clock::now();
-    try {
-      while (now < deadline) {
-        producer.submit();
-        const auto answered = Clock::now();
-        latencies_us.push_back(std::chrono::duration<double, std::micro>(answered - now).count());
-        now = answered;
-      }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const std::lock_guard lock{mutex_};
-    if (failure) failure_ = failure;
-    end_ = std::max(end_, now);
-    auto& all = result_.latencies_us;
-    all.insert(all.end(), latencies_us.begin(), latencies_us.end());
-  }
-
-  std::vector<std::unique_ptr<Producer>> producers_;
-  std::latch ready_;
-  const Clock::duration duration_;
-  Clock::time_point begin_;
-  std::mutex mutex_;
-  Clock::time_point end_;
-  LoadResult result_;
-  std::exception_ptr failure_;
-};
-
-/// The lesser of two rates: that of acknowledged submissions, and that of acknowledged ends until
-/// the last job has ended.
-double measure_lives(Peer& peer, std::size_t connections, double seconds) {
-  ThreadedLoad load{peer, Purpose::run, connections, seconds};
-  const auto workers = peer.workers(Purpose::run, workers_in_load);
-  const auto result = load.run();
-  const auto ended = workers->await_ended(result.requests);
-  const std::chrono::duration<double> until_ended = ended - load.begin();
-  return std::min(result.rate(), static_cast<double>(result.requests) / until_ended.count());
-}
-
-double measure_idle(Peer& peer, double seconds) {
-  const auto workers = peer.workers(Purpose::notice, 1);
-  const auto producer = peer.producer(Purpose::notice, next_seed());
-  Ticker ticker{idle_interval_ms};
-  const auto jobs = std::max(1.0, seconds * 1000 / idle_interval_ms);
-  std::vector<double> times_us;
-  for (std::size_t i = 1; i <= static_cast<std::size_t>(jobs); ++i) {
-    ticker.await_tick();
-    const auto begin = Clock::now();
-    producer->submit();
-    const auto taken = workers->await_taken(i);
-    times_us.push_back(std::chrono::duration<double, std::micro>(taken - begin).count());
-  }
-  workers->await_ended(times_us.size());
-  return percentile(times_us, 0.5);
-}
-
 /// Loads that leave jobs behind come last.
 void measure(const Plan& plan, Row& row) {
   const auto peer = row.kind.start(plan.setup);
-  row.values[idle_us].push_back(measure_idle(*peer, plan.seconds));
-  row.values[lives_16].push_back(measure_lives(*peer, 16, plan.seconds));
-  row.values[lives_64].push_back(measure_lives(*peer, 64, plan.seconds));
-  const auto keep = [&](std::size_t connections) {
-    return ThreadedLoad{*peer, Purpose::keep, connections, plan.seconds}.run();
-  };
-  row.values[alone_us].push_back(percentile(keep(1).latencies_us, 0.5));
-  row.values[kept_16].push_back(keep(16).rate());
-  row.values[kept_64].push_back(keep(64).rate());
+  row.values[idle_us].push_back(peer->measure_idle(plan.seconds));
+  row.values[lives_16].push_back(peer->measure_lives(16, plan.seconds));
+  row.values[lives_64].push_back(peer->measure_lives(64, plan.seconds));
+  row.values[alone_us].push_back(peer->measure_kept(1, plan.seconds).p50_us);
+  row.values[kept_16].push_back(peer->measure_kept(16, plan.seconds).rate);
+  row.values[kept_64].push_back(peer->measure_kept(64, plan.seconds).rate);
 }
 
-/// With commas between the thousands.
+/// The number with commas between the thousands.
 std::string grouped(double value) {
   auto text = std::to_string(std::lround(value));
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {

@@ -106,7 +106,7 @@ void measure_customers(const Plan& plan, const Arguments& arguments, Report& rep
   ApiClient client{daemon.port()};
   client.ask(200, "POST", pause_path, "{}");
   for (const auto& each : customers()) {
-    // More than can run, so that each of them waits all the time.
+    // More than can run, so that each customer always has waiting jobs.
     const auto jobs = static_cast<std::size_t>(plan.seconds * 1000 * workers / 5);
     client.ask(202, "POST", "/v1/batches", jobs_of(each.name, each.service, jobs).dump());
   }
@@ -146,7 +146,7 @@ void measure_customers(const Plan& plan, const Arguments& arguments, Report& rep
                100 * static_cast<double>(time_ms[each.name]) / std::max(all_ms, 1.0));
     report.add(name + ": furthest behind its share", "ms", behind_ms[each.name]);
   }
-  report.add("the bound of that", "ms", bound_ms);
+  report.add("furthest behind its share: bound", "ms", bound_ms);
 }
 
 // --- Cells that borrow ---------------------------------------------------------------------------

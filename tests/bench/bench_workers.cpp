@@ -1,5 +1,5 @@
-// Workers outside the daemon: how fast they lease and end jobs, how soon one that waits has a new
-// job, and what those cost that wait.
+// Workers outside the daemon: how fast they lease and end jobs, how soon a waiting one gets a
+// new job, and what waiting ones cost.
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -57,7 +57,7 @@ std::vector<std::string_view> leases_of(std::string_view answer) {
   return names;
 }
 
-/// The request that completes all of them.
+/// The request that completes all these leases.
 std::string completion(const std::vector<std::string_view>& leases) {
   if (leases.size() == 1) {
     return request_text("POST", "/v1/leases/" + std::string(leases.front()) + "/complete", "{}");
@@ -85,7 +85,7 @@ class Workers {
     }
   }
 
-  /// Returns when so many jobs have been completed.
+  /// Returns once `jobs` jobs have been completed.
   void run(std::size_t jobs) {
     for (auto& worker : workers_) send_whole(worker.socket.get(), worker.ask);
     while (completed_ < jobs) {
@@ -256,7 +256,7 @@ int main(int argc, char** argv) {
         app.add_option("--at-once", plan.jobs_at_once, "jobs of one lease request")
             ->check(CLI::Range(2, 1'000));
         app.add_option("--waiting", plan.waiting, "workers that wait")->check(CLI::Range(1, 9'000));
-        app.add_option("--wake-ups", plan.wake_ups, "jobs for those that wait")->check(many);
+        app.add_option("--wake-ups", plan.wake_ups, "jobs for the waiting workers")->check(many);
       },
       [&](const Arguments& arguments, Report& report) { measure(plan, arguments, report); });
 }

@@ -32,7 +32,7 @@ class Daemon {
   double cpu_seconds() const;
   /// How often its threads have begun to wait for something.
   double voluntary_switches() const;
-  /// Its calls of write() and its like on files and pipes; not those on sockets.
+  /// Its calls of write() and similar functions on files and pipes, but not on sockets.
   double writing_calls() const;
   /// What those calls wrote.
   double bytes_written() const;

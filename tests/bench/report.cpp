@@ -132,7 +132,7 @@ int run_benchmark(int argc, char** argv, const std::string& title,
     for (int run = 0; run < arguments.runs; ++run) {
       const auto sync = measure_sync(arguments.directory);
       report.add("disk: write 16 KiB and fdatasync, p50", "us", sync.p50_us);
-      report.add("disk: voluntary switches of that", "switches", sync.switches);
+      report.add("disk: voluntary switches of a sync", "switches", sync.switches);
       measure(arguments, report);
     }
     report.print(arguments.json);

@@ -1,7 +1,6 @@
 // beanstalkd with a log that is synced at each write. Package: beanstalkd.
 #include <string>
 
-#include "tests/bench/peers/peer.hpp"
 #include "tests/bench/peers/server.hpp"
 #include "tests/bench/peers/text_connection.hpp"
 #include "tests/bench/peers/worker_threads.hpp"
@@ -52,7 +51,7 @@ class BeanstalkdWorker : public Worker {
   std::string id_;
 };
 
-class Beanstalkd : public Peer {
+class Beanstalkd : public ThreadedPeer {
  public:
   explicit Beanstalkd(const PeerSetup& setup)
       : directory_(setup.directory, false), server_(command(setup)) {

@@ -4,7 +4,7 @@
 
 #include "tests/bench/daemon.hpp"
 #include "tests/bench/http_wire.hpp"
-#include "tests/bench/peers/peer.hpp"
+#include "tests/bench/peers/threaded_peer.hpp"
 #include "tests/bench/provider_server.hpp"
 
 namespace celld::bench {
@@ -55,7 +55,7 @@ class CelldWorkers : public Workers {
   ProviderServer& provider_;
 };
 
-class Celld : public Peer {
+class Celld : public ThreadedPeer {
  public:
   explicit Celld(const PeerSetup& setup)
       : provider_(ProviderServer::Mode::answer), daemon_(setup.celld, setup.directory, config()) {}

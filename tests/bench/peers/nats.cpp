@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/bench/peers/peer.hpp"
 #include "tests/bench/peers/server.hpp"
 #include "tests/bench/peers/text_connection.hpp"
 #include "tests/bench/peers/worker_threads.hpp"
@@ -105,7 +104,7 @@ class NatsWorker : public Worker {
   std::string acknowledge_to_;
 };
 
-class Nats : public Peer {
+class Nats : public ThreadedPeer {
  public:
   explicit Nats(const PeerSetup& setup)
       : directory_(setup.directory, false), server_(command(setup)) {

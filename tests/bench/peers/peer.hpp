@@ -1,57 +1,27 @@
 // What bench_peers needs of celld and of each of its peers.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
-
-#include "tests/bench/load.hpp"
 
 namespace celld::bench {
 
 /// Workers that take and end the jobs of a load.
 constexpr std::uint32_t workers_in_load = 16;
 
-/// What becomes of the jobs of a load.
-enum class Purpose {
-  run,     ///< Workers take and end them meanwhile.
-  keep,    ///< They stay queued.
-  notice,  ///< A single worker waits for each of them.
+/// Between the jobs of an idle queue.
+constexpr std::int64_t idle_interval_ms = 20;
+
+struct KeptFigures {
+  double rate;    ///< Acknowledged submissions per second.
+  double p50_us;  ///< From sending a job until its acknowledgement.
 };
 
-/// A client with one connection. Each thread has its own.
-class Producer {
- public:
-  Producer() = default;
-  virtual ~Producer() = default;
-  Producer(const Producer&) = delete;
-  Producer& operator=(const Producer&) = delete;
-
-  /// Submits another job, and returns when the server has acknowledged it. Throws.
-  virtual void submit() = 0;
-};
-
-/// The workers of one load. They run until the object is destroyed.
-class Workers {
- public:
-  Workers() = default;
-  virtual ~Workers() = default;
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
-  /// Waits for the n-th job (from 1) that a worker took. Returns when that was; throws after half a
-  /// minute.
-  virtual Clock::time_point await_taken(std::size_t nth) = 0;
-  /// Waits until as many jobs have ended. Returns when the last of them did; throws after two
-  /// minutes.
-  virtual Clock::time_point await_ended(std::size_t count) = 0;
-};
-
-/// A running server on a fresh data directory. The destructor stops it and removes the directory.
+/// A running server on a fresh data directory, and its clients. The destructor stops it and removes
+/// the directory. All functions throw.
 class Peer {
  public:
   Peer() = default;
@@ -59,9 +29,14 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  /// Producers with different seeds submit different jobs.
-  virtual std::unique_ptr<Producer> producer(Purpose purpose, std::uint64_t seed) = 0;
-  virtual std::unique_ptr<Workers> workers(Purpose purpose, std::size_t count) = 0;
+  /// Submits a job at each interval. Microseconds from sending a job until a waiting worker has it,
+  /// at the median.
+  virtual double measure_idle(double seconds) = 0;
+  /// Workers take and end the jobs meanwhile. Jobs per second: the lesser of two rates, that of
+  /// acknowledged submissions, and that of acknowledged ends until the last job has ended.
+  virtual double measure_lives(std::size_t connections, double seconds) = 0;
+  /// The jobs stay queued.
+  virtual KeptFigures measure_kept(std::size_t connections, double seconds) = 0;
 };
 
 struct PeerSetup {
@@ -79,6 +54,7 @@ struct PeerKind {
 
 PeerKind celld_kind();
 PeerKind beanstalkd_kind();
+PeerKind bullmq_kind();
 PeerKind nats_kind();
 PeerKind redis_kind();
 #ifdef CELLD_BENCH_POSTGRESQL

@@ -8,14 +8,13 @@
 #include <poll.h>
 
 #include "tests/bench/daemon.hpp"
-#include "tests/bench/peers/peer.hpp"
 #include "tests/bench/peers/server.hpp"
 #include "tests/bench/peers/worker_threads.hpp"
 
 namespace celld::bench {
 namespace {
 
-/// Between two looks of a worker that found no job. A worker that is notified does not look.
+/// How often a worker without a job polls the table. A worker that is notified does not poll.
 constexpr std::int64_t poll_interval_ms = 5;
 constexpr std::chrono::seconds start_timeout{30};
 constexpr int notice_timeout_ms = 1'000;
@@ -36,7 +35,7 @@ std::string server_at(std::uint16_t port) {
          std::string(user_name) + " port=" + std::to_string(port);
 }
 
-/// It refuses clients for a moment after it has begun to listen.
+/// The server refuses clients for a moment after it has begun to listen.
 void await_ready(std::uint16_t port) {
   Ticker ticker{poll_interval_ms};
   const auto begin = Clock::now();
@@ -93,8 +92,8 @@ class Session {
 
 class PostgresqlProducer : public Producer {
  public:
-  /// Notifications serialise the commits of all producers, so that only the load that needs them
-  /// has them.
+  /// Notifications serialise the commits of all producers, so only the load that needs them uses
+  /// them.
   PostgresqlProducer(std::uint16_t port, Purpose purpose, std::uint64_t seed)
       : session_(port), jobs_("", 0, seed) {
     session_.prepare(purpose == Purpose::notice
@@ -155,7 +154,7 @@ std::filesystem::path program_directory(const std::filesystem::path& root) {
   return newest;
 }
 
-class Postgresql : public Peer {
+class Postgresql : public ThreadedPeer {
  public:
   explicit Postgresql(const PeerSetup& setup)
       : root_(root_of(setup.unpacked, "postgresql")),
@@ -201,7 +200,7 @@ class Postgresql : public Peer {
                          "listen_addresses=127.0.0.1",
                          "-c",
                          "unix_socket_directories="};
-    command.stop_signal = SIGQUIT;  // The data is not needed, but its processes have to end.
+    command.stop_signal = SIGQUIT;  // The data is not needed, but its server processes must end.
     return command;
   }
 

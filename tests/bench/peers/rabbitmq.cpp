@@ -15,7 +15,6 @@
 #include <amqp_tcp_socket.h>
 #endif
 
-#include "tests/bench/peers/peer.hpp"
 #include "tests/bench/peers/server.hpp"
 #include "tests/bench/peers/worker_threads.hpp"
 
@@ -131,7 +130,7 @@ class RabbitmqWorker : public Worker {
   std::uint64_t delivery_ = 0;
 };
 
-class Rabbitmq : public Peer {
+class Rabbitmq : public ThreadedPeer {
  public:
   explicit Rabbitmq(const PeerSetup& setup)
       : root_(root_of(setup.unpacked, "rabbitmq-server")),

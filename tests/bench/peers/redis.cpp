@@ -1,13 +1,11 @@
-// A queue in two lists of Redis, with an append-only file that is synced before each answer. A
-// worker moves each job to a second list, from which it removes the job at its end. Packages:
-// redis-server, redis-tools.
+// A queue in two lists of Redis. A worker moves each job to a second list, from which it removes
+// the job at its end.
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "tests/bench/peers/peer.hpp"
-#include "tests/bench/peers/server.hpp"
+#include "tests/bench/peers/redis_server.hpp"
 #include "tests/bench/peers/text_connection.hpp"
 #include "tests/bench/peers/worker_threads.hpp"
 
@@ -60,47 +58,20 @@ class RedisWorker : public Worker {
   std::string job_;
 };
 
-class Redis : public Peer {
+class Redis : public ThreadedPeer {
  public:
-  explicit Redis(const PeerSetup& setup)
-      : directory_(setup.directory, false), server_(command(setup)) {
-    server_.await_port(port_);
-  }
+  explicit Redis(const PeerSetup& setup) : server_(setup) {}
 
   std::unique_ptr<Producer> producer(Purpose /*purpose*/, std::uint64_t seed) override {
-    return std::make_unique<RedisProducer>(port_, seed);
+    return std::make_unique<RedisProducer>(server_.port(), seed);
   }
 
   std::unique_ptr<Workers> workers(Purpose /*purpose*/, std::size_t count) override {
-    return worker_threads(count, [&] { return std::make_unique<RedisWorker>(port_); });
+    return worker_threads(count, [&] { return std::make_unique<RedisWorker>(server_.port()); });
   }
 
  private:
-  ServerCommand command(const PeerSetup& setup) const {
-    ServerCommand command;
-    command.name = "redis-server";
-    command.directory = directory_.path();
-    const auto root = root_of(setup.unpacked, "redis-server");
-    command.variables = variables_of(root);
-    command.arguments = {(root / "usr/bin/redis-server").string(),
-                         "--bind",
-                         "127.0.0.1",
-                         "--port",
-                         std::to_string(port_),
-                         "--dir",
-                         directory_.path().string(),
-                         "--save",
-                         "",
-                         "--appendonly",
-                         "yes",
-                         "--appendfsync",
-                         "always"};
-    return command;
-  }
-
-  const std::uint16_t port_ = free_port();
-  DataDirectory directory_;
-  Server server_;
+  RedisServer server_;
 };
 
 }  // namespace

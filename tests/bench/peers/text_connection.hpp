@@ -19,7 +19,7 @@ class TextConnection {
   std::string line();
   /// The next bytes, and skips the CR LF that follows them.
   std::string block(std::size_t size);
-  /// The next line. Throws if it begins otherwise.
+  /// The next line. Throws unless it begins with `beginning`.
   std::string expect(std::string_view beginning);
 
  private:

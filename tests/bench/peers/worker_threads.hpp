@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/bench/peers/peer.hpp"
+#include "tests/bench/peers/threaded_peer.hpp"
 
 namespace celld::bench {
 
@@ -56,7 +56,7 @@ class WorkerThreads : public Workers {
   std::vector<std::thread> threads_;
 };
 
-/// As many workers as said, each made by `make()`.
+/// `count` workers, each made by `make()`.
 template <class Make>
 std::unique_ptr<Workers> worker_threads(std::size_t count, Make make) {
   std::vector<std::unique_ptr<Worker>> workers;

@@ -52,17 +52,19 @@ struct Refusal {
     too_many_cells,      ///< The template has `limit` instances.
     shutting_down,       ///< celld is shutting down.
     draining,            ///< The cell is draining.
-    service_removed,     ///< A reload has just removed a service that the job names.
+    service_removed,     ///< A reload has just removed a service, or an undo, that the job needs.
     key_reused,          ///< Another request of the customer has used the idempotency key.
     cell_bytes_full,     ///< The cell's jobs take `depth` of `limit` bytes.
     memory_full,         ///< All jobs in memory take `depth` of `limit` bytes.
-    durability_differs,  ///< That of the ended job is not that of its cell now.
+    durability_differs,  ///< The ended job's durability is not that of its cell now.
     queue_rate,          ///< More submissions than `per_s`.
     customer_jobs_full,  ///< The customer has `depth` unfinished jobs in the cell, at most `limit`.
     customer_bytes_full,  ///< Those jobs take `depth` of `limit` bytes.
     customer_rate,        ///< The customer submits more than `per_s`.
-    job_too_large,        ///< The job alone counts for `depth` bytes; the quota has `limit`.
+    job_too_large,        ///< The job alone counts for `depth` bytes; the quota is `limit`.
   };
+  static constexpr std::size_t kind_count = static_cast<std::size_t>(Kind::job_too_large) + 1;
+
   Kind kind = Kind::no_cell;
   CellKey cell;
   std::uint64_t limit = 0;

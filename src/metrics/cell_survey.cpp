@@ -12,7 +12,7 @@ using cells::JobState;
 using cells::Refusal;
 using prometheus::MetricFamily;
 
-constexpr std::array<std::pair<Refusal::Kind, std::string_view>, refusal_kind_count> reasons = {{
+constexpr std::array<std::pair<Refusal::Kind, std::string_view>, Refusal::kind_count> reasons = {{
     {Refusal::Kind::no_cell, "no_cell"},
     {Refusal::Kind::timeout_too_long, "timeout_too_long"},
     {Refusal::Kind::queue_full, "queue_full"},

@@ -23,12 +23,10 @@
 
 namespace celld::metrics {
 
-inline constexpr std::size_t refusal_kind_count = 17;
-
 struct Tally {
   std::uint64_t submissions = 0;
-  std::array<std::uint64_t, refusal_kind_count> refusals{};      ///< By Refusal::Kind.
-  std::array<std::uint64_t, cells::job_state_count> finished{};  ///< By JobState, ends only.
+  std::array<std::uint64_t, cells::Refusal::kind_count> refusals{};  ///< By Refusal::Kind.
+  std::array<std::uint64_t, cells::job_state_count> finished{};      ///< By JobState, ends only.
   std::uint64_t lease_expiries = 0;
 };
 

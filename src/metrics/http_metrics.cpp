@@ -5,8 +5,8 @@
 namespace celld::metrics {
 namespace {
 
-/// The statuses with which the server refuses an incomplete request.
-constexpr std::array<int, 10> refusal_statuses = {400, 408, 411, 413, 414, 417, 431, 501, 503, 505};
+/// The statuses with which the server refuses an incomplete request. Any other is counted as such.
+constexpr std::array<int, 8> refusal_statuses = {400, 408, 413, 414, 415, 431, 503, 505};
 
 constexpr std::array<const char*, 3> status_classes = {"2xx", "4xx", "5xx"};
 

@@ -3,8 +3,8 @@
 // It surveys the cells, and then the services, through the engine, one page of cells at a time, so
 // that the engine's other work continues in between, however many cells there are. Scrapes that
 // arrive meanwhile share the result; so do those within one second after it, or within ten times as
-// long as the survey took (at most a minute). A scrape waits at most two seconds for a survey: with
-// very many cells, it then gets the previous result.
+// long as the survey took (at most a minute). Once there is a result, a scrape waits at most two
+// seconds for the next survey, and then gets the previous result.
 #pragma once
 
 #include <cstddef>

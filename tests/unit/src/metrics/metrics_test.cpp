@@ -2,8 +2,12 @@
 #include "src/metrics/metrics.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "tests/unit/catch.hpp"
 
@@ -57,6 +61,7 @@ TEST_CASE("attempts are counted by service and outcome") {
   }
   CHECK(has_line(text, R"~(celld_attempts_total{outcome="interrupted",service="(others)"} 1)~"));
   CHECK(has_line(text, R"~(celld_run_seconds_count{service="dns"} 3)~"));
+  CHECK(has_line(text, R"~(celld_run_seconds_sum{service="dns"} 3)~"));
   CHECK(has_line(text, R"~(celld_run_seconds_count{service="(others)"} 0)~"));
   CHECK(has_line(text, R"~(celld_lease_expiries_total{customer="*",product="*"} 1)~"));
 }
@@ -121,7 +126,8 @@ TEST_CASE("requests are counted by endpoint and status class") {
   http.answered(1, 400, took);
   http.answered(1, 500, took);
   http.answered(std::nullopt, 404, took);
-  http.refused(414);
+  const auto refusals = {400, 408, 413, 414, 415, 431, 503, 505};
+  for (const int status : refusals) http.refused(status);
   http.refused(418);
   const auto text = metrics.text({}, {});
   CHECK(has_line(
@@ -133,7 +139,11 @@ TEST_CASE("requests are counted by endpoint and status class") {
   CHECK(has_line(text,
                  R"~(celld_http_requests_total{method="(any)",route="(none)",status="4xx"} 1)~"));
   CHECK(has_line(text, R"~(celld_http_request_seconds_count{method="POST",route="/v1/jobs"} 3)~"));
-  CHECK(has_line(text, R"~(celld_http_refusals_total{status="414"} 1)~"));
+  CHECK(
+      has_line(text, R"~(celld_http_request_seconds_sum{method="POST",route="/v1/jobs"} 0.009)~"));
+  for (const int status : refusals) {
+    CHECK(has_line(text, "celld_http_refusals_total{status=\"" + std::to_string(status) + "\"} 1"));
+  }
   CHECK(has_line(text, R"~(celld_http_refusals_total{status="other"} 1)~"));
 }
 
@@ -141,7 +151,10 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   Metrics metrics{{}, "1.2.3"};
   CellTallies few{{1, 100}};
   CellSurvey survey;
-  survey.add(status("acme", 7), few);
+  auto changed = status("acme", 7);
+  changed.settings.jobs_max = 100;
+  changed.changed.quota[cells::QuotaLimit::queue_jobs] = 5;
+  survey.add(changed, few);
   survey.add(status("bolt", 2), few);
   survey.add(status("zeta", 3), few);
   auto paused = status("idle", 0);
@@ -154,6 +167,7 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   const auto text = metrics.text(survey, {});
   CHECK(has_line(text, R"~(celld_jobs{customer="acme",product="*",state="queued"} 7)~"));
   CHECK(has_line(text, R"~(celld_jobs{customer="(others)",product="(others)",state="queued"} 5)~"));
+  CHECK(has_line(text, R"~(celld_jobs_max{customer="acme",product="*"} 5)~"));
   CHECK(text.find("bolt") == std::string::npos);
   CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="busy"} 1)~"));
   CHECK(has_line(text, R"~(celld_workers_target{customer="(others)",product="(others)"} 12)~"));
@@ -162,6 +176,29 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   CHECK(has_line(text, R"~(celld_oldest_queued_age_seconds{customer="acme",product="*"} 12.5)~"));
   CHECK(has_line(text, R"~(celld_cells{state="active"} 3)~"));
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));
+}
+
+TEST_CASE("each reason for a refusal has one series of its own") {
+  Metrics metrics{{}, "1.2.3"};
+  for (std::size_t kind = 0; kind < cells::Refusal::kind_count; ++kind) {
+    for (std::size_t times = 0; times <= kind; ++times) {
+      metrics.tallies().refused({}, static_cast<cells::Refusal::Kind>(kind));
+    }
+  }
+  const auto text = metrics.text({}, {});
+  const std::string beginning =
+      R"~(celld_refusals_total{customer="(others)",product="(others)",reason=")~";
+  std::set<std::string> reasons;
+  std::set<std::string> counts;
+  for (auto at = text.find(beginning); at != std::string::npos; at = text.find(beginning, at)) {
+    at += beginning.size();
+    const auto quote = text.find('"', at);
+    reasons.insert(text.substr(at, quote - at));
+    CHECK(counts.insert(text.substr(quote + 3, text.find('\n', quote) - quote - 3)).second);
+  }
+  CHECK(reasons.size() == cells::Refusal::kind_count);
+  CHECK(counts.size() == cells::Refusal::kind_count);
+  CHECK(reasons.count("") == 0);
 }
 
 TEST_CASE("the daemon's readings and commits are exported") {
@@ -188,6 +225,28 @@ TEST_CASE("the daemon's readings and commits are exported") {
   }
   CHECK(text.find("\ncelld_process_open_fds ") != std::string::npos);
   CHECK(text.find("\ncelld_process_resident_memory_bytes ") != std::string::npos);
+}
+
+TEST_CASE("the metrics of the process are its own, and its limits in force") {
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur -= 1;  // The hard limit stays higher.
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const auto processor_seconds = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+  };
+  while (processor_seconds() < 0.1) {
+  }
+  const Metrics metrics{{}, "1.2.3"};
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(text, "celld_process_max_fds " + std::to_string(limit.rlim_cur)));
+  const std::string name = "\ncelld_process_cpu_seconds_total ";
+  const auto at = text.find(name);
+  REQUIRE(at != std::string::npos);
+  CHECK(std::stod(text.substr(at + name.size())) >= 0.05);
+  CHECK(std::stod(text.substr(at + name.size())) <= processor_seconds() + 0.05);
 }
 
 TEST_CASE("the metric of open descriptors counts all but the one that reads them") {

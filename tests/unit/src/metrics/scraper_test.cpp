@@ -19,8 +19,8 @@ using namespace celld::metrics;
 
 namespace {
 
-/// One service of each kind: without protection, protected, pulled.
-cells::ServicesListed three_services() {
+/// Services of each kind: without protection, protected, held by its provider, pulled.
+cells::ServicesListed services_of_each_kind() {
   cells::ServicesListed listed;
   listed.services["dns"].in_flight = 7;
   auto& limited = listed.services["mail"];
@@ -28,8 +28,12 @@ cells::ServicesListed three_services() {
   limited.in_flight = 8;
   limited.waiting = 6;
   limited.circuit = cells::CircuitState::half_open;
+  auto& held = listed.services["web"];
+  held.protection.limits.concurrency = 9;
+  held.paused_until = cells::WallTime{std::chrono::seconds(9)};
   auto& pulled = listed.services["vm"];
   pulled.in_flight = 3;
+  pulled.waiting = 4;
   pulled.leases = cells::LeaseTraffic{2, 5};
   return listed;
 }
@@ -44,7 +48,7 @@ caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
             held->push_back(promise);
             return promise;
           },
-          [](const cells::ListServices&) { return three_services(); }};
+          [](const cells::ListServices&) { return services_of_each_kind(); }};
 }
 
 constexpr std::size_t cell_count = 10;
@@ -68,7 +72,7 @@ caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
             }
             return listed;
           },
-          [](const cells::ListServices&) { return three_services(); }};
+          [](const cells::ListServices&) { return services_of_each_kind(); }};
 }
 
 /// Every oldest job has waited for two seconds.
@@ -179,6 +183,8 @@ TEST_CASE("a survey covers the calls of protected services, and of no others") {
   CHECK(text.find("celld_service_calls{service=\"mail\"} 8\n") != text.npos);
   CHECK(text.find("celld_service_jobs_waiting{service=\"mail\"} 6\n") != text.npos);
   CHECK(text.find("celld_service_blocked{service=\"mail\"} 1\n") != text.npos);
+  CHECK(text.find("celld_service_blocked{service=\"web\"} 1\n") != text.npos);
+  CHECK(text.find("celld_service_jobs_waiting{service=\"vm\"} 4\n") != text.npos);
   CHECK(text.find("celld_service_calls{service=\"dns\"}") == text.npos);
   CHECK(text.find("celld_service_calls{service=\"vm\"}") == text.npos);
 }

@@ -105,9 +105,8 @@ void add_preference(Response& response, std::chrono::seconds wait) {
   response.headers.emplace_back("Preference-Applied", "wait=" + std::to_string(wait.count()));
 }
 
-void add_retry_after(Response& response, const Problem& why) {
-  if (!why.retry_after) return;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(*why.retry_after);
+void add_retry_after(Response& response, std::chrono::milliseconds after) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(after);
   response.headers.emplace_back("Retry-After",
                                 std::to_string(std::max<std::int64_t>(seconds.count(), 1)));
 }

@@ -37,7 +37,7 @@ http::Response report_response(cells::BatchId id, std::string report, bool end_s
 
 /// `Preference-Applied`, to a client that sent `Prefer: wait`. `wait`: what celld granted.
 void add_preference(http::Response& response, std::chrono::seconds wait);
-/// `Retry-After` in whole seconds, at least 1, if the problem says when to try again.
-void add_retry_after(http::Response& response, const Problem& why);
+/// `Retry-After` in whole seconds, at least 1.
+void add_retry_after(http::Response& response, std::chrono::milliseconds after);
 
 }  // namespace celld::api

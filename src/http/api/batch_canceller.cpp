@@ -25,9 +25,14 @@ class BatchCancellerActor final : public BatchCanceller::base {
   behavior_type make_behavior() override {
     return {
         [this](const CancelJobsOf& order) {
-          if (std::find(waiting_.begin(), waiting_.end(), order.id) != waiting_.end()) return;
-          waiting_.push_back(order.id);
-          if (waiting_.size() == 1) begin();
+          const auto found = std::find(waiting_.begin(), waiting_.end(), order.id);
+          if (found == waiting_.end()) {
+            waiting_.push_back(order.id);
+            if (waiting_.size() == 1) begin();
+          } else if (found == waiting_.begin()) {
+            // A job that this pass has left behind may have been reopened since.
+            has_escaped_ = true;
+          }
         },
         [this](const BatchTick&) { begin(); },
     };
@@ -85,7 +90,7 @@ class BatchCancellerActor final : public BatchCanceller::base {
   }
 
   void next() {
-    waiting_.pop_front();
+    if (!has_escaped_) waiting_.pop_front();
     begin();
   }
 
@@ -100,7 +105,7 @@ class BatchCancellerActor final : public BatchCanceller::base {
   std::deque<BatchId> waiting_;  ///< The one at the front is being cancelled.
   cells::JobId before_ = 0;      ///< 0: from the newest job, or the last page has been read.
   std::size_t under_way_ = 0;
-  bool has_escaped_ = false;
+  bool has_escaped_ = false;  ///< Another pass is needed.
 };
 
 }  // namespace

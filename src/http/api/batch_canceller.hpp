@@ -6,9 +6,10 @@
 namespace celld::api {
 
 using BatchCanceller = caf::typed_actor<
-    /// Does nothing if the batch is waiting for its turn already.
+    /// Does nothing if the batch is waiting for its turn already. If the batch is being cancelled,
+    /// goes over its jobs again.
     caf::reacts_to<CancelJobsOf>,
-    /// Looks again for jobs that moved while they were to be cancelled.
+    /// Retries jobs that moved to another cell during the cancellation.
     caf::reacts_to<BatchTick>>;
 
 /// The store remembers each batch that is being cancelled, so a restart loses nothing.

@@ -452,15 +452,18 @@ class BatchDeskActor final : public BatchDesk::base {
     std::chrono::seconds wait = post.wait.value_or(std::chrono::seconds{0});
     const bool is_finished = batch && finished_at(*batch);
     const bool can_wait = !is_shutting_down_ && waiters_.has_room_for(report);
+    const auto* why = reading.tally.why();
+    const auto retry_after = why != nullptr ? why->retry_after : std::nullopt;
     if (wait.count() > 0 && !is_finished && can_wait) {
-      waiters_.add({id, post.responder, std::move(report), wait, clock().now() + wait});
+      waiters_.add(
+          {id, post.responder, std::move(report), retry_after, wait, clock().now() + wait});
       return arm();
     }
     const bool end_seen = wait.count() > 0 && is_finished;
     if (!end_seen) wait = std::chrono::seconds{0};
     auto response = report_response(id, std::move(report), end_seen);
     if (post.wait) add_preference(response, wait);
-    if (const auto* why = reading.tally.why()) add_retry_after(response, *why);
+    if (retry_after) add_retry_after(response, *retry_after);
     post.responder.answer(std::move(response));
   }
 
@@ -489,6 +492,7 @@ class BatchDeskActor final : public BatchDesk::base {
   static void answer_waiter(BatchWaiter waiter, bool has_ended) {
     auto response = report_response(waiter.id, std::move(waiter.report), has_ended);
     add_preference(response, waiter.wait);
+    if (waiter.retry_after) add_retry_after(response, *waiter.retry_after);
     waiter.responder.answer(std::move(response));
   }
 

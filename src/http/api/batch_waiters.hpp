@@ -15,8 +15,9 @@ namespace celld::api {
 struct BatchWaiter {
   cells::BatchId id = 0;
   http::Responder responder;
-  std::string report;           ///< The body of the answer, held until then.
-  std::chrono::seconds wait{};  ///< As granted.
+  std::string report;  ///< The body of the answer, held until then.
+  std::optional<std::chrono::milliseconds> retry_after{};  ///< When to send the rest.
+  std::chrono::seconds wait{};                             ///< As granted.
   std::chrono::steady_clock::time_point deadline{};
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/http/api/batch_canceller.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
 
@@ -364,7 +365,11 @@ TEST_CASE("a client whose wait expires or is released gets a 202") {
     daemon.batch.counts[JobState::running] = 1;
     return cells::BatchClosed{daemon.batch};
   };
-  CHECK(post_lines(daemon, good_job, {{"Prefer", "wait=1"}}).status == 202);
+  refuse_after(daemon, 1, cells::Refusal::Kind::queue_full);
+  const auto expired = post_lines(daemon, repeated(good_job + "\n", 2), {{"Prefer", "wait=1"}});
+  CHECK(expired.status == 202);
+  CHECK(expired.body["stopped_at_line"] == 2);
+  CHECK(expired.header("Retry-After") == "4");
   std::promise<void> waits;
   std::atomic<bool> is_seen{false};
   daemon.script->find_batch = [&](const cells::FindBatch&) {
@@ -483,6 +488,34 @@ TEST_CASE("a batch counts as cancelled only once no job has escaped its cancella
   sync_with_script();
   CHECK(asked == std::vector<cells::JobId>{1, 2, 3, 2});
   CHECK(open.empty());
+}
+
+TEST_CASE("a batch that is cancelled again during its cancellation is gone over again") {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  const auto script = std::make_shared<Script>();
+  const ServeBatches engine{spawn_dispatcher(system, script), spawn_reader(system, script),
+                            spawn_batch_store(system, script)};
+  const auto canceller = spawn_batch_canceller(system, engine, {});
+  std::atomic<int> passes{0};
+  std::promise<void> done;
+  script->list_jobs = [&](const cells::ListJobs&) {
+    if (++passes == 1) caf::anon_send(canceller, CancelJobsOf{5});
+    return cells::JobsListed{};
+  };
+  script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
+    CHECK(mark.id == 5);
+    done.set_value();
+    return cells::CancelledMarked{true};
+  };
+  caf::anon_send(canceller, CancelJobsOf{5});
+  done.get_future().wait();
+  CHECK(passes == 2);
+  for (const auto& actor :
+       {caf::actor_cast<caf::actor>(canceller), caf::actor_cast<caf::actor>(engine.dispatcher),
+        caf::actor_cast<caf::actor>(engine.reader), caf::actor_cast<caf::actor>(engine.store)}) {
+    caf::anon_send_exit(actor, caf::exit_reason::kill);
+  }
 }
 
 TEST_CASE("a start continues every cancellation that the last life has not completed") {

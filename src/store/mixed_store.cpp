@@ -237,7 +237,8 @@ class MixedStoreActor final : public JobStore::base {
     return id_in_use();
   }
 
-  /// A crash forgets the job, so the schedule goes first: the due time cannot fire again.
+  /// Advances the schedule on disk before it adds the job, which a crash would lose: a due time
+  /// fires at most once.
   caf::result<JobInserted> insert_firing(const InsertJob& request) {
     if (auto refused = refuse(request)) return std::move(*refused);
     AdvanceSchedule order{*request.firing};
@@ -373,23 +374,23 @@ class MixedStoreActor final : public JobStore::base {
     });
   }
 
+  // An earlier submission may still wait for an answer of the other store, which answers in order:
+  // once it answers these requests, that job is in memory.
+
   caf::result<BacklogsListed> list_backlogs(const ListBacklogs& request) {
-    if (request.durability) return by_kind<BacklogsListed>(*request.durability, request);
-    return ask_other<BacklogsListed>(
-        request, [ours = apply(request), limit = request.limit](const BacklogsListed& listed) {
-          return merge_backlogs(ours, listed, limit);
-        });
+    if (request.durability == Durability::disk) return delegate(other_, request);
+    return ask_other<BacklogsListed>(request, [this, request](const BacklogsListed& listed) {
+      return merge_backlogs(apply(request), listed, request.limit);
+    });
   }
 
   caf::result<NeedsCounted> count_needs(const CountNeeds& request) {
-    return ask_other<NeedsCounted>(request,
-                                   [ours = memory_->content.read(request)](NeedsCounted& needs) {
-                                     for (const auto& [service, jobs] : ours.jobs)
-                                       needs.jobs[service] += jobs;
-                                     for (const auto& [service, jobs] : ours.undos)
-                                       needs.undos[service] += jobs;
-                                     return std::move(needs);
-                                   });
+    return ask_other<NeedsCounted>(request, [this, request](NeedsCounted& needs) {
+      const auto ours = memory_->content.read(request);
+      for (const auto& [service, jobs] : ours.jobs) needs.jobs[service] += jobs;
+      for (const auto& [service, jobs] : ours.undos) needs.undos[service] += jobs;
+      return std::move(needs);
+    });
   }
 
   caf::result<EndedPruned> prune(const PruneEnded& request) {

@@ -243,6 +243,41 @@ TEST_CASE("of submissions with one key that arrive at once, one is accepted") {
   CHECK(mixed.memory().jobs().size() == 1);
 }
 
+TEST_CASE("a job in memory that asks the disk first is in each list and count asked for later") {
+  Mixed mixed;
+  caf::scoped_actor self{mixed.system()};
+  Schedule schedule;
+  schedule.name = "s";
+  schedule.revision = 1;
+  schedule.progress.next = at_ms(100);
+  caf::anon_send(mixed.store(), SaveSchedule{schedule});
+  const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 0, 1, 0, 0}};
+  const auto fail = [&](const caf::error& error) { FAIL(mixed.system().render(error)); };
+  const std::chrono::seconds patience{60};
+  const auto ask = [&](const auto& request) {
+    return self->request(mixed.store(), patience, request);
+  };
+  auto with_key = ask(keyed(bolt(1), "k"));
+  auto counted = ask(CountNeeds{{"dns"}});
+  auto listed = ask(ListBacklogs{});
+  auto fired = ask(InsertJob{bolt(2), {}, unbounded, due});
+  auto counted_again = ask(CountNeeds{{"dns"}});
+  ListBacklogs in_memory;
+  in_memory.durability = Durability::memory;
+  auto listed_again = ask(in_memory);
+  const auto inserted = [](const JobInserted& answer) { CHECK(answer.runnable); };
+  using Counts = std::map<std::string, std::uint64_t>;
+  with_key.receive(inserted, fail);
+  counted.receive([](const NeedsCounted& needs) { CHECK(needs.jobs == Counts{{"dns", 1}}); }, fail);
+  listed.receive(
+      [](const BacklogsListed& page) { CHECK(page.jobs == std::vector<std::uint64_t>{1}); }, fail);
+  fired.receive(inserted, fail);
+  counted_again.receive([](const NeedsCounted& needs) { CHECK(needs.jobs == Counts{{"dns", 2}}); },
+                        fail);
+  listed_again.receive(
+      [](const BacklogsListed& page) { CHECK(page.jobs == std::vector<std::uint64_t>{2}); }, fail);
+}
+
 TEST_CASE("a batch shows its jobs in memory as they are, although its row is behind") {
   Mixed mixed;
   Client client{mixed};

@@ -62,7 +62,7 @@ int status_of(Verdict verdict) {
   return 503;
 }
 
-/// Whether the job is running under this lease, which a worker outside has.
+/// Whether the job is running under this lease and a worker outside holds the lease.
 bool holds(const cells::Job& job, const cells::Lease& lease) {
   return job.state == cells::JobState::running && job.lease == lease &&
          !job.steps[job.step].worker.empty();
@@ -258,6 +258,8 @@ class LeaseGatewayActor : public LeaseGateway::base {
         [this, order, named](const JobPtr& job) {
           if (!job || !holds(*job, named.lease)) {
             order.responder.answer(to_response(lease_lost()));
+          } else if (!order.access.may_hold(*job)) {
+            answer_problem(Verdict::hidden, order.responder);
           } else {
             hold(order, named, job);
           }
@@ -311,6 +313,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
             return answer(Verdict::lost);
           }
           if (!asked_cell && holds(*job, named.lease)) {
+            if (!access.may_hold(*job)) return answer(Verdict::hidden);
             return end(named, access, outcome, job, answer);
           }
           const bool succeeded = outcome.kind == cells::CallOutcome::Kind::succeeded;

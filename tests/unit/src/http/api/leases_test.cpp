@@ -398,10 +398,25 @@ TEST_CASE("a token may be bound to services and to a customer") {
     CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 200);
   }
   CHECK(post_to(daemon, leases, order, as("gpus")).status == 404);
-  for (const auto* name : {"gpus", "other"}) {
-    CHECK(post_to(daemon, path("/heartbeat"), "{}", as(name)).status == 404);
-    CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 404);
-  }
+  const auto is_hidden_from_others = [&] {
+    for (const auto* name : {"gpus", "other"}) {
+      CHECK(post_to(daemon, path("/heartbeat"), "{}", as(name)).status == 404);
+      CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 404);
+    }
+  };
+  is_hidden_from_others();
+  // Just after a start, only the lease's cell knows it.
+  daemon.script->find_lease = [](const cells::FindLease&) { return cells::LeaseFound{}; };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{leased_job()}; };
+  daemon.script->extend_lease = [](const cells::ExtendLease& hold) {
+    return hold.job ? cells::LeaseExtended{out(), false} : cells::LeaseExtended{};
+  };
+  daemon.script->end_lease = [](const cells::EndLease& end) {
+    return cells::LeaseEnded{end.job != nullptr};
+  };
+  is_hidden_from_others();
+  CHECK(post_to(daemon, path("/heartbeat"), "{}", as("vms")).status == 200);
+  CHECK(post_to(daemon, path("/complete"), "{}", as("acme")).status == 200);
   for (const auto* name : {"vms", "acme"}) {
     CHECK(answer_of(daemon.client().Get("/v1/leases", as(name))).status == 200);
   }

@@ -198,7 +198,7 @@ class GatewayActor : public Gateway::base {
   void post_job(PostJob& order) {
     auto& under_way = order.spares_disk ? under_way_in_memory_ : under_way_;
     auto share = under_way.admit(order.request.spec.parameters.size(), clock().now());
-    if (!share) return order.responder.answer(to_response(store_behind()));
+    if (!share) return order.responder.answer(to_response(submissions_behind(order.spares_disk)));
     ask<cells::JobSubmitted>(
         dispatcher_, cells::SubmitJob{std::move(order.request), order.refusal_if_new.has_value()},
         order.responder,

@@ -254,10 +254,10 @@ Problem store_unavailable() {
   return problem;
 }
 
-Problem store_behind() {
-  Problem problem{
-      .kind = ProblemKind::store_unavailable,
-      .detail = "The disk is behind with earlier submissions. This one was not accepted."};
+Problem submissions_behind(bool spares_disk) {
+  Problem problem{.kind = ProblemKind::store_unavailable,
+                  .detail = std::string(spares_disk ? "celld" : "The disk") +
+                            " is behind with earlier submissions. This one was not accepted."};
   problem.retry_after = milliseconds(5000);
   return problem;
 }

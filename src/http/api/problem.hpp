@@ -85,8 +85,9 @@ Problem problem_of(const cells::Refusal& refusal);
 Problem problem_of(cells::PoolRefusal refusal, bool names_burst);
 /// The engine answered with an error: the request may or may not be on disk.
 Problem store_unavailable();
-/// The store is too far behind with earlier submissions; nothing of the request was kept.
-Problem store_behind();
+/// Earlier submissions have waited too long for their answers; nothing of the request was kept.
+/// They wait for the disk, unless the job spares it.
+Problem submissions_behind(bool spares_disk);
 
 /// The same problem, for a line of a batch instead of a whole request.
 Problem problem_of_line(Problem problem);

@@ -5,27 +5,33 @@
 namespace celld::api {
 
 bool Waiters::has_room_for(const cells::Job& job) const {
-  return waiting_.empty() || bytes_ + job.spec->parameters.size() <= bytes_max;
+  return waiting_.empty() || bytes_ + cells::approximate_bytes(job) <= bytes_max;
 }
 
 void Waiters::add(Waiter waiter, Time deadline) {
   const cells::JobId id = waiter.job->id;
-  const std::size_t bytes = waiter.job->spec->parameters.size();
+  const std::size_t bytes = cells::approximate_bytes(*waiter.job);
   bytes_ += bytes;
   const auto entry = waiting_.emplace(id, Entry{std::move(waiter), deadline, ++number_, bytes});
   deadlines_.emplace(std::pair{deadline, number_}, entry);
 }
 
 std::vector<Waiter> Waiters::changed(const cells::JobPtr& job) {
-  std::vector<Waiter> ended;
+  std::vector<Waiter> answered;
   auto [entry, end] = waiting_.equal_range(job->id);
+  const auto bytes = entry == end ? 0 : cells::approximate_bytes(*job);
   while (entry != end) {
     const auto next = std::next(entry);
+    bytes_ = bytes_ - entry->second.bytes + bytes;
+    entry->second.bytes = bytes;
     entry->second.waiter.job = job;
-    if (cells::is_ended(job->state)) ended.push_back(take(entry));
+    const bool is_ended = cells::is_ended(job->state);
+    const bool has_room = bytes_ <= bytes_max || waiting_.size() == 1;
+    if (!is_ended && !has_room) entry->second.waiter.wait = std::chrono::seconds(0);
+    if (is_ended || !has_room) answered.push_back(take(entry));
     entry = next;
   }
-  return ended;
+  return answered;
 }
 
 std::set<cells::JobId> Waiters::jobs() const {

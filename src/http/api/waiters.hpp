@@ -25,14 +25,16 @@ struct Waiter {
 class Waiters {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// The sum of the jobs' parameters. While no other client waits, the job may have any size.
-  static constexpr std::size_t bytes_max = 16 << 20;
+  /// Of the jobs together, each as large as its latest version. While only one client waits, its job
+  /// may have any size.
+  static constexpr std::size_t bytes_max = 32 << 20;
 
   /// Whether another client may wait, for this job.
   bool has_room_for(const cells::Job& job) const;
   void add(Waiter waiter, Time deadline);
 
-  /// Notes the job's new version. Removes and returns its waiters if the job has ended.
+  /// Notes the job's new version. Removes and returns its waiters if the job has ended, or has grown
+  /// too large; then their `wait` is 0.
   std::vector<Waiter> changed(const cells::JobPtr& job);
 
   /// The jobs that have waiters.

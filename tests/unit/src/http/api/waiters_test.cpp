@@ -69,12 +69,13 @@ TEST_CASE("waiters are returned at their deadlines, with the latest version of t
 }
 
 TEST_CASE("the memory of waiters is bounded, but a single job may have any size") {
-  constexpr auto bytes_max = Waiters::bytes_max;
+  const auto fixed = cells::approximate_bytes(*job(9, cells::JobState::queued, 0));
+  const auto bytes_max = Waiters::bytes_max - 2 * fixed;
   const auto fits = [](const Waiters& waiters, std::size_t bytes) {
     return waiters.has_room_for(*job(9, cells::JobState::queued, bytes));
   };
   Waiters waiters;
-  CHECK(fits(waiters, 2 * bytes_max));
+  CHECK(fits(waiters, 2 * Waiters::bytes_max));
   waiters.add(waiter(1, bytes_max - 10), at(10));
   CHECK(fits(waiters, 10));
   CHECK_FALSE(fits(waiters, 11));
@@ -83,4 +84,25 @@ TEST_CASE("the memory of waiters is bounded, but a single job may have any size"
   waiters.take_expired(at(10));
   CHECK(fits(waiters, bytes_max - 10));
   CHECK_FALSE(fits(waiters, bytes_max - 9));
+}
+
+TEST_CASE("a job that grows beyond the memory of waiters is waited for no longer") {
+  const auto grown = [](cells::JobId id, std::size_t bytes) {
+    auto version = std::make_shared<cells::Job>(*job(id, cells::JobState::running));
+    version->properties["p"] = std::string(bytes, 'x');
+    return version;
+  };
+  Waiters waiters;
+  waiters.add(waiter(1), at(10));
+  waiters.add(waiter(2), at(10));
+  CHECK(waiters.changed(grown(1, Waiters::bytes_max / 2)).empty());
+  const auto answered = waiters.changed(grown(2, Waiters::bytes_max / 2));
+  REQUIRE(answered.size() == 1);
+  CHECK(answered[0].job->id == 2);
+  CHECK(answered[0].job->state == cells::JobState::running);
+  CHECK(answered[0].wait == seconds(0));
+  CHECK(waiters.changed(grown(1, 2 * Waiters::bytes_max)).empty());  // It waits alone.
+  CHECK_FALSE(waiters.has_room_for(*job(3, cells::JobState::queued)));
+  CHECK(waiters.take_all().size() == 1);
+  CHECK(waiters.has_room_for(*job(3, cells::JobState::queued)));
 }

@@ -144,8 +144,9 @@ bool Connection::wants_input() const {
          (state_ == State::reading_body && !body_held_back_ && !waits_for_room_);
 }
 
-/// A body that may have to wait for room reads only one byte more than a small body, which shows
-/// that it needs room. Such a connection holds at most twice small_bytes_max, its head included.
+/// For a body that may have to wait for room, reads at most one byte more than a small body has:
+/// that byte shows that the body needs room. Such a connection holds at most twice small_bytes_max,
+/// its head included.
 std::size_t Connection::read_size() const {
   if (state_ == State::reading_head) return BodyRoom::small_bytes_max;
   const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
@@ -287,6 +288,10 @@ void Connection::begin_request(RequestHead head) {
   room_since_.reset();
   arm(DeadlineKind::body);
   if (stream != nullptr) {
+    // The handler of a stream may answer at once, on another thread.
+    const bool has_body = head.body.chunked || head.body.length > 0;
+    if (expects_continue && has_body && pending().empty()) offer_continue();
+    if (state_ == State::closed) return;
     begin_stream(*stream, std::move(head));
   } else {
     const auto bytes_max = loop_.server->limits.body_bytes_max;
@@ -302,7 +307,8 @@ void Connection::begin_request(RequestHead head) {
   const bool served = state_ == State::reading_body || state_ == State::handling;
   if (served) input_taken_ += before - rest.size();
   if (!pending().empty()) slot_->note_input();
-  if (state_ == State::reading_body && expects_continue && before == 0) offer_continue();
+  const bool may_offer = stream == nullptr && state_ == State::reading_body;
+  if (may_offer && expects_continue && before == 0) offer_continue();
 }
 
 void Connection::begin_stream(const Endpoints::StreamEntry& entry, RequestHead head) {
@@ -376,8 +382,8 @@ void Connection::hold_back() {
 /// The sink of a streamed body may have an answer of its own. Until then the body is discarded.
 void Connection::time_out_body(std::string detail) {
   if (!pipe_ || body_unwanted_) return fail_body(408, std::move(detail));
-  // The sink may have begun to hold its client back after the last piece: then the pause is its
-  // own.
+  // The sink may have begun to hold its client back after the last piece: then the sink caused the
+  // pause.
   body_held_back_ = !pipe_->wants_more();
   if (body_held_back_) return;
   timed_out_ = body_unwanted_ = true;

@@ -26,11 +26,12 @@ class ServiceRate {
     pulled_ = pulled;
     since_ = now;
     due_ = {};
-    for (const SteadyTime at : begun_) charge(at);
+    for (const SteadyTime at : counted_) charge(at);
   }
 
   void began(SteadyTime now) {
     begun_.push_back(now);
+    counted_.push_back(now);
     charge(now);
   }
 
@@ -70,9 +71,10 @@ class ServiceRate {
 
   ServiceLimits limits_;
   bool pulled_ = false;
-  SteadyTime since_{};             ///< When the rate came into force.
-  std::vector<SteadyTime> begun_;  ///< In a run, there are few.
-  SteadyTime due_{};               ///< The next attempt would be due then if all kept the interval.
+  SteadyTime since_{};               ///< When the rate came into force.
+  std::vector<SteadyTime> begun_;    ///< In a run, there are few.
+  std::vector<SteadyTime> counted_;  ///< With those that seemed to begin.
+  SteadyTime due_{};  ///< The next attempt would be due then if all kept the interval.
 };
 
 }  // namespace simulation

@@ -73,7 +73,7 @@ struct ProtectionInForce {
 struct Leasable {
   SteadyTime since{};
   std::map<JobId, SteadyTime> jobs{};  ///< Since when each of them could be leased.
-  /// When a request that did not wait was sent away, since there have been slots for all.
+  /// When a request that did not wait was sent away; none if there have since been too few slots.
   std::optional<SteadyTime> sent_away_at{};
 };
 
@@ -126,6 +126,7 @@ struct EndedAttempt {
   bool counts = false;     ///< Must count against max_attempts.
   bool may_count = false;  ///< May count: the provider's answer may have been lost.
   bool cut_short = false;
+  bool continues = false;        ///< With a poll: its operation has not ended.
   std::optional<Doubt> doubt{};  ///< Set if the effect of its call is unknown.
   bool had_no_effect = false;    ///< As its provider said.
   bool must_undo = false;        ///< The engine knows that its call may have had an effect.
@@ -375,7 +376,7 @@ class World : public EngineProbe {
   void daemon_crashed();
   /// An actor of this cell was killed, so attempts in it may be cut short.
   void disturbed(const CellKey& cell);
-  /// It was its dispatcher, through which all requests about its jobs go.
+  /// The actor was the cell's dispatcher, through which all requests about its jobs go.
   void dispatcher_killed(const CellKey& cell) { dispatcher_killed_at_[cell] = now_steady; }
   void provider_killed(caf::actor_id provider, const std::string& service);
   /// The daemon is ending because its store failed, an essential actor died, or the power is cut.
@@ -623,7 +624,7 @@ class World : public EngineProbe {
   std::map<CellKey, SteadyTime> changed_at_;  ///< The last answered change.
   std::map<CellKey, std::uint64_t> changes_asked_;
   std::optional<std::uint64_t> running_max_;
-  /// By a reload, or by a start to which more leases were live outside.
+  /// By a reload, or by a start at which more leases were live outside than it allows.
   std::optional<SteadyTime> capacity_lowered_at_;
   /// Cells that run less than their guarantee although a job waits, and since when.
   std::map<CellKey, SteadyTime> lacking_since_;
@@ -661,7 +662,7 @@ class World : public EngineProbe {
   std::uint64_t requests_ = 0;
   std::uint64_t submissions_answered_ = 0;
   std::uint64_t submissions_refused_ = 0;
-  std::deque<SteadyTime> turned_away_;  ///< Submissions and reopenings; when, lately.
+  std::deque<SteadyTime> turned_away_;  ///< When requests were turned away, lately.
   std::map<std::string, WatchedCircuit> circuits_;
   CellCounts cell_counts_;
   CustomerCounts customer_counts_;

@@ -13,7 +13,7 @@ constexpr milliseconds started_within{200};
 /// Between the choice of a job for a worker outside and the answer: a commit.
 constexpr milliseconds granted_within{1000};
 
-/// At what `before` attempted.
+/// The attempts at what `before` attempted.
 std::uint32_t attempts_in(const Job& job, const Job& before) {
   const Step& step = job.steps[before.step];
   return is_compensating(before) ? step.undo_attempts : step.attempts;
@@ -353,6 +353,7 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) {
   end.counts = !cut && !uncounted;
   end.may_count = answered && (cut || (uncounted && !answer_is_certain(before, cause)));
   end.cut_short = cause == AbortCause::worker_lost;
+  end.continues = pending && answer_is_certain(before, cause);
   if (end.counts && may_be_probe(before)) {
     end.counts = false;
     end.may_count = !is_probe(before);
@@ -437,7 +438,7 @@ void World::note_attempt_written(const Job& after) {
   made.counted += end.counts ? 1 : 0;
   made.perhaps += end.may_count ? 1 : 0;
   if (end.cut_short) made.cut_short += 1;
-  if (end.counts) made.cut_short = 0;
+  if (end.counts || end.continues) made.cut_short = 0;
   if (end.doubt) doubts_[entity_of(after)] = *end.doubt;
   if (const auto done = steps_done_.find(after.id); done != steps_done_.end()) {
     if (end.must_undo && end.step < after.steps.size()) done->second.must_undo.insert(end.step);

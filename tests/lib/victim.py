@@ -31,19 +31,23 @@ def connect(host, port):
     return connection
 
 
+def more_of(connection):
+    piece = connection.recv(65536)
+    if not piece:
+        raise ConnectionError("closed before the end of an answer")
+    return piece
+
+
 def ask(connection, request):
     """Sends a request; returns the first line and the body of the complete answer."""
     connection.sendall(request)
     answer = b""
     while b"\r\n\r\n" not in answer:
-        piece = connection.recv(65536)
-        if not piece:
-            raise ConnectionError("closed without an answer")
-        answer += piece
+        answer += more_of(connection)
     head, _, body = answer.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
     while len(body) < length:
-        body += connection.recv(65536)
+        body += more_of(connection)
     return head.split(b"\r\n")[0], body
 
 

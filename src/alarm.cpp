@@ -45,7 +45,8 @@ void Alarm::clear() {
   set_timer(timer_, std::chrono::nanoseconds{0});
 }
 
-/// `ring_` may replace the time that the destructor has set, so `ended_` counts after it, too.
+/// `ring_` may replace the time that the destructor has set, so the loop checks `ended_` after it,
+/// too.
 void Alarm::wait() {
   while (!ended_) {
     std::uint64_t expirations = 0;

@@ -67,8 +67,8 @@ std::string explain_undo(const config::Service& service, cells::Job job) {
   const auto explained =
       providers::explain(service.name, providers::http_kind().get(*service.settings), job);
   const auto* made = std::get_if<providers::Explanation>(&explained);
-  if (made != nullptr) return "\n# To undo it:\n\n" + made->text;
-  return "\n# It could not be undone with these properties: " +
+  if (made != nullptr) return "\n# To undo the step:\n\n" + made->text;
+  return "\n# The step could not be undone with these properties: " +
          std::get<providers::ExplainedRefusal>(explained).text + "\n";
 }
 

@@ -1,5 +1,5 @@
 // Prints, as JSON, what the program knows about its own configuration: the kinds of providers and
-// the settings of a cell. scripts/generate writes it into the documents that describe them.
+// the settings of a cell. scripts/generate writes the output into the documents that describe them.
 #include <cstdio>
 #include <variant>
 

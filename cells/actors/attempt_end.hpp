@@ -17,7 +17,7 @@ AbortCause cause_of(const CallOutcome& outcome, AbortCause asked);
 AttemptEnd attempt_end(CallOutcome outcome, AbortCause cause, const JobSpec& spec,
                        bool has_circuit);
 
-/// What the end says about the provider. `cause` is that of cause_of().
+/// What the end says about the provider. `cause` comes from cause_of().
 ProviderSign sign_of(const CallOutcome& outcome, AbortCause cause);
 
 }  // namespace cells

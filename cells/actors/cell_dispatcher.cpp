@@ -241,8 +241,8 @@ CellOverride CellDispatcherActor::override_of(const CellKey& key) const {
 
 // --- Guarantees ----------------------------------------------------------------------------------
 
-/// What the cell demands of the capacity with this change. The configured size of a cell is
-/// reserved; an instance of a template takes what is left.
+/// The part of the capacity that the cell demands under this override. The configured size of a
+/// cell is reserved; an instance of a template takes what is left.
 Guarantees::Demand CellDispatcherActor::demand_of(const CellKey& key, const Entry& entry,
                                                   const CellOverride& change) const {
   if (!rule_of_cell(key)) return {};

@@ -5,9 +5,9 @@
 
 namespace cells {
 
-/// Starts the engine: begins an epoch, moves jobs whose routing has changed, and starts the cells.
-/// Requests wait until that is done. If the store fails meanwhile, the actor ends with the store's
-/// error.
+/// Starts the engine: begins an epoch, starts the cells, and moves jobs whose routing has changed.
+/// Requests wait until the cells have started. If the store fails meanwhile, the actor ends with
+/// the store's error.
 CellDispatcher spawn_cell_dispatcher(caf::actor_system& system, EngineOptions options);
 
 }  // namespace cells

@@ -188,7 +188,7 @@ caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message
   return pass_on<CellDescribed>(entry, message);
 }
 
-/// A reload may have made the burst less than the size; only a change of either is refused then.
+/// A reload may have made the burst less than the size; then only a change of either is refused.
 std::optional<PoolRefusal> CellDispatcherActor::refusal_of(const ResizePool& message,
                                                            const CellSettings& settings,
                                                            const CellOverride& change) const {

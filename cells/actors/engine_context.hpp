@@ -41,8 +41,8 @@ class EngineProbe {
   /// provider's own timeout counts as one.
   virtual void attempt_ended(const Job&, AttemptEnd::Kind, AbortCause /*cause*/,
                              microseconds /*ran*/) {}
-  /// The same event: `before` becomes `after`. `cause`: why the dispatcher aborted the call, if it
-  /// did.
+  /// The same event as attempt_ended: `before` becomes `after`. `cause`: why the dispatcher aborted
+  /// the call, if it did.
   virtual void lease_ended(const Job& /*before*/, const Job& /*after*/, AbortCause /*cause*/) {}
   /// A job has ended; the end is stored.
   virtual void job_ended(const Job&) {}
@@ -94,7 +94,7 @@ struct EngineOptions {
   StoreSizes store_sizes;
   DeskSizes desks;
   milliseconds go_ahead{5000};    ///< How often a cell that seems blocked asks the store again.
-  milliseconds idle_close{1000};  ///< How long an idle instance of a template stays open.
+  milliseconds idle_close{1000};  ///< For how long an idle instance stays open, at least.
   std::uint32_t instances_max = 100'000;  ///< Per template.
   /// Of all cells together; none: the sum of their pool sizes.
   std::optional<std::uint64_t> running_max{};

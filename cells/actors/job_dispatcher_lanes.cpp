@@ -3,7 +3,7 @@
 // The runnable jobs of a cell are in lanes: one for those that may start as soon as a worker inside
 // is ready, one for each pull service, and one for each protected service. A desk asks this
 // dispatcher for jobs of the other lanes (lanes.hpp). All lanes share the slots of the cell; when
-// several want a free slot, the customer that has had the least of the cell goes first
+// several want a free slot, the customer that has used the least service time goes first
 // (SlotShares).
 #include <algorithm>
 #include <tuple>
@@ -119,8 +119,8 @@ void JobDispatcherActor::empty_foreign_lanes() {
   }
 }
 
-/// A slot is free: a worker that waits for the jobs of one customer alone takes it, even if a
-/// window is full of the jobs of others.
+/// While a slot is free, seeks jobs for workers that wait for those of one customer, even if the
+/// lane's window is full of other customers' jobs.
 void JobDispatcherActor::seek_wanted() {
   if (!may_start() || !has_free_slot()) return;
   for (auto& [name, lane] : lanes_) {
@@ -203,8 +203,7 @@ JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() 
   return first;
 }
 
-/// Whether a lane that wants a slot gets it before the lane of workers inside, which has a job for
-/// it, too.
+/// Whether a lane that wants a slot goes before the lane of workers inside, which also wants it.
 bool JobDispatcherActor::goes_before_inside(Lanes::value_type& lane) {
   const std::tuple outside{shares_.start_us(*candidate(lane.second)), lane.second.served};
   return outside < std::tuple{shares_.start_us(*queue_.next_customer()), inside_served_};

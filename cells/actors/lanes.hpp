@@ -31,7 +31,7 @@ namespace cells {
 /// A lease that a worker outside has. `job` is running under it; the step names the worker.
 struct LeaseOut {
   JobPtr job;
-  SteadyTime deadline{};  ///< Its job's expiry included.
+  SteadyTime deadline{};  ///< No later than the job's expiry.
 };
 
 /// Lease up to `max` jobs of this service to this worker: now, or as soon as there is one, until
@@ -125,7 +125,7 @@ struct LeasesDescribed {
 // a slot once it has one; offered slots stay reserved until the desk has asked again or declined.
 
 /// Lease up to `count` jobs of this service to this worker. Answered once the leases are stored, or
-/// at once when there are none.
+/// once it is known that there are none.
 struct GrantLeases {
   std::string service;
   std::string worker;

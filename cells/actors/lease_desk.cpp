@@ -369,7 +369,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     return promise;
   }
 
-  /// Without the jobs that wait.
+  /// Everything but the number of waiting jobs.
   LeasesDescribed describe_traffic() {
     LeasesDescribed described;
     for (auto& [service, traffic] : traffic_) {

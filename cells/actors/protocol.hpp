@@ -103,7 +103,7 @@ struct ResizePool {
   bool removes() const { return !size && !burst && !weight; }
 };
 
-/// Set limits of a cell instead of the configured ones, or remove the override (no limits).
+/// Override the configured limits of a cell, or, if `quota` is empty, remove the override.
 /// Answered once the change is on disk and in force.
 struct ChangeQuota {
   CellKey cell;
@@ -126,7 +126,8 @@ struct ServiceEntry {
 };
 
 /// Switch to another configuration without interrupting any attempt (promise P12). Answered once
-/// every waiting job is in the cell that the routing names. Refused during another reload, and if
+/// every waiting job is in the cell that the routing names, or with an error during another reload
+/// or a shutdown. Refused if unfinished jobs need a service or an undo that would be removed, or if
 /// unfinished or settling jobs would have to change their durability (durability.hpp).
 struct Reconfigure {
   std::shared_ptr<const Routing> routing;
@@ -171,8 +172,8 @@ struct KeepEnded {
 inline constexpr milliseconds hand_back_patience{5000};
 
 /// Shut down (promise P11): admit no job, let running attempts finish within `grace`, hand the
-/// others back to the queue, and flush the store. A job whose call does not confirm its end stays
-/// `running` in the store.
+/// others back to the queue, and flush the store. Leases of workers outside stay live. A job whose
+/// call does not confirm its end stays `running` in the store.
 struct ShutDown {
   milliseconds grace{};
 };
@@ -318,8 +319,8 @@ struct Stopped {};
 struct StopDispatching {};
 struct DispatchingStopped {};
 
-/// Abort every attempt and hand its job back to the queue, the attempt not counted. Answered once
-/// no lease is live and every end is recorded.
+/// Abort every attempt of a worker inside and hand its job back to the queue, the attempt not
+/// counted. Answered once no worker inside has a lease and every end is recorded.
 struct HandBack {};
 struct HandedBack {
   std::size_t count = 0;
@@ -540,7 +541,7 @@ using JobDispatcher = caf::typed_actor<
     caf::replies_to<DescribeQueue>::with<QueueDescribed>,
     /// Hands out no further job, even to workers that are ready.
     caf::replies_to<StopDispatching>::with<DispatchingStopped>,
-    /// Aborts all attempts; their jobs are queued again.
+    /// Aborts the attempts of workers inside; their jobs are queued again.
     caf::replies_to<HandBack>::with<HandedBack>,
     /// Reports whether the cell could close.
     caf::replies_to<AskIdle>::with<IdleAnswered>,
@@ -622,9 +623,9 @@ using LeaseDesk = caf::typed_actor<
     caf::replies_to<ExtendLease>::with<LeaseExtended>,
     /// Forwarded to the cell that granted the lease.
     caf::replies_to<EndLease>::with<LeaseEnded>,
-    /// Looks it up.
+    /// Looks the lease up.
     caf::replies_to<FindLease>::with<LeaseFound>,
-    /// Lists those that match.
+    /// Lists the leases that match.
     caf::replies_to<ListLeases>::with<LeasesListed>,
     /// Counts leases as calls.
     caf::replies_to<DescribeLeases>::with<LeasesDescribed>,

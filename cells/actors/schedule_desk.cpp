@@ -371,7 +371,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     }
   }
 
-  /// With `skip`, looks first whether the last job has ended.
+  /// Under Overlap::skip, first checks whether the last job has ended.
   void begin_firing(const std::string& name, Entry& entry) {
     const JobId last_job = entry.schedule.progress.last_job;
     if (entry.schedule.spec.overlap == Overlap::allow || last_job == 0) return submit(name, entry);
@@ -488,7 +488,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   std::size_t firings_ = 0;        ///< Under way.
   std::size_t adding_ = 0;         ///< New schedules that are being stored.
   std::size_t bytes_ = 0;          ///< Of all schedules.
-  std::size_t growing_bytes_ = 0;  ///< By which schedules that are being stored will raise it.
+  std::size_t growing_bytes_ = 0;  ///< What schedules being stored will add to `bytes_`.
   std::optional<SteadyTime> armed_{};
 };
 

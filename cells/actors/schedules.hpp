@@ -34,7 +34,7 @@ struct ScheduleAnswered {
     added,
     not_found,   ///< There is none, or the client may not see it.
     configured,  ///< It comes from the configuration, which alone can change it.
-    too_many,    ///< The limit on schedules, or on the room that their jobs take, is reached.
+    too_many,    ///< The limit on the number of schedules, or on their bytes, is reached.
   };
   Outcome outcome = Outcome::done;
   std::optional<Schedule> schedule{};  ///< As it is now, or as it was before it was removed.

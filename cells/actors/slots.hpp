@@ -100,7 +100,7 @@ using CapacityDesk = caf::typed_actor<
     caf::reacts_to<CellLeft>,
     /// Takes effect as running jobs end.
     caf::reacts_to<LimitCapacity>,
-    /// Once, after the start: grants no slot until then.
+    /// Sent once, after the start. Grants no slot until these cells have joined.
     caf::reacts_to<AwaitCells>,
     /// Leaves out cells that it does not know.
     caf::replies_to<DescribeLoans>::with<LoansDescribed>>;

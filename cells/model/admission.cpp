@@ -105,7 +105,7 @@ void CustomerEndRates::forget_half() {
   std::erase_if(customers_,
                 [kept_from](const auto& each) { return each.second.ended.last_s() < kept_from; });
   if (customers_.size() >= customers_max)
-    customers_.clear();  // All of them ended in the same second.
+    customers_.clear();  // More than half share the earliest second.
 }
 
 Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,

@@ -24,7 +24,7 @@ enum class CallSign : std::uint8_t {
   alive,     ///< It did what was asked, or refused for a reason that lies in the job.
   failing,   ///< It failed, or did not answer.
   refusing,  ///< It does not accept celld's credentials: no call would succeed.
-  nothing,   ///< It was aborted before its timeout, or answered with 429 and a time to wait.
+  nothing,   ///< The call was aborted before its timeout, or answered with 429 and a time to wait.
 };
 
 /// A closed circuit opens after `failures` failing calls in a row within `window`. The time for
@@ -41,7 +41,7 @@ class CircuitBreaker {
   void change(const CircuitPolicy& policy) { policy_ = policy; }
 
   CircuitState state(SteadyTime now) const;
-  /// When the state changes by itself, if it does.
+  /// When the open circuit becomes, or became, half-open; none: it is closed.
   std::optional<SteadyTime> next_change() const { return open_until_; }
   /// When the state last changed because of a call or of reset(); none: never.
   std::optional<WallTime> since() const { return since_; }

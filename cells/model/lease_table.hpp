@@ -26,7 +26,7 @@ struct LiveLease {
   SteadyTime handed_out_at{};
   SteadyTime deadline{};  ///< SteadyTime::max(): not set until the worker begins.
   AbortCause abort = AbortCause::none;
-  bool started = false;      ///< Its worker reported JobWorkStarted.
+  bool started = false;      ///< Its worker has begun: see LeaseTable::start.
   std::uint64_t worker = 0;  ///< The worker inside that has it; 0 if that worker is gone.
   bool outside = false;      ///< A worker outside the daemon has it.
   bool probe = false;        ///< The attempt probes a circuit that is half-open.

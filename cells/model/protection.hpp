@@ -20,7 +20,7 @@ struct ServiceLimits {
 
 struct CircuitPolicy {
   std::uint32_t failures = 5;  ///< In a row, after which the circuit opens.
-  /// Failures count only within this time, of which the time that their calls ran is no part.
+  /// Failures count only within this time, not counting the time for which their calls ran.
   milliseconds window{30'000};
   milliseconds open{10'000};  ///< How long it then lets no call begin.
   /// The longest pause that a provider may ask for. Without a circuit breaker, this default

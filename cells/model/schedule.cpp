@@ -11,7 +11,7 @@ constexpr std::uint64_t stretch_max = 10'000;
 
 constexpr milliseconds tick{1};
 
-/// The last due time that is overdue.
+/// Due times up to this one, inclusive, are overdue.
 WallTime overdue_until(WallTime now, WallTime watched_since) {
   return std::max(watched_since, now - late_max) - tick;
 }
@@ -31,7 +31,7 @@ ScheduleStep fire(WallTime at, std::uint64_t times, std::optional<WallTime> next
   return {ScheduleStep::Kind::fire, at, times, next};
 }
 
-/// The step for due times that celld did not see pass, of which `first` is the first.
+/// The step for due times that passed unseen by celld, beginning with `first`.
 ScheduleStep catch_up(CatchUp policy, const Timetable& timetable, WallTime first,
                       const Timetable::Stretch& stretch) {
   if (policy == CatchUp::all) {

@@ -115,7 +115,7 @@ class Timetable {
 
   /// The due time that follows `due`, which must itself be a due time.
   std::optional<WallTime> following(WallTime due) const;
-  /// The n-th due time that follows it; `n` is small for a cron rule.
+  /// The n-th due time that follows `due`; `n` is small for a cron rule.
   std::optional<WallTime> following(WallTime due, std::uint64_t n) const;
   /// The first due time that is after `now` and not before `due`.
   std::optional<WallTime> following_after(WallTime due, WallTime now) const;

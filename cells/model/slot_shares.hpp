@@ -23,14 +23,14 @@ class SlotShares {
   /// A job of the customer has ended after `service_time`; zero if it did not start.
   void end(const std::string& customer, microseconds service_time, std::uint32_t weight = 1);
 
-  /// The number of customers remembered: those that have had more than others, at most a thousand.
+  /// The number of customers remembered: those that have used more than others, at most a thousand.
   std::size_t size() const { return finish_us_.size(); }
 
  private:
   void forget_half();
 
   std::map<std::string, std::int64_t> finish_us_;  ///< Later than `now_us_`, mostly.
-  std::int64_t now_us_ = 0;                        ///< When the last job started.
+  std::int64_t now_us_ = 0;                        ///< Virtual time: when the last job started.
   std::int64_t estimate_us_ = 1000;                ///< Moving average of service times.
 };
 

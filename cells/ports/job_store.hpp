@@ -96,7 +96,7 @@ struct StoredBacklog {
 };
 struct BacklogsListed {
   std::vector<StoredBacklog> backlogs;
-  std::vector<std::uint64_t> jobs{};  ///< How many such jobs each has.
+  std::vector<std::uint64_t> jobs{};  ///< How many such jobs each backlog has.
 };
 
 /// Moves unfinished and settling jobs of one backlog to another cell, at most `limit` of them:
@@ -209,7 +209,7 @@ struct RecordJob {
 struct JobRecorded {
   bool applied = false;
   JobPtr promoted;  ///< The job that became runnable as this one left; may be of another cell.
-  bool runnable = false;  ///< The job itself is.
+  bool runnable = false;  ///< The job itself is runnable.
   JobPtr follower{};      ///< The job that got a `failed_ahead`; may be of another cell.
 };
 

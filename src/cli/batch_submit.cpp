@@ -31,7 +31,7 @@ constexpr milliseconds paint_interval{200};
 constexpr milliseconds plain_interval{5000};
 constexpr milliseconds drain_time{30'000};  // celld may drop the rest before it answers.
 
-/// ": " and what celld says of the error; empty if it says nothing.
+/// ": " and the detail of the error; empty if the error has none.
 std::string reason_of(const json::Value& error) {
   const auto detail = text_at(error, {"detail"});
   return detail.empty() ? "" : ": " + cleaned(detail);

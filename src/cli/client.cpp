@@ -42,7 +42,7 @@ constexpr milliseconds read_timeout_max = std::chrono::days(20);
 /// After this time the server may have closed the connection. With TLS, cpp-httplib would not see
 /// that before the next request fails.
 constexpr std::chrono::seconds idle_max{5};
-/// In a pause of an upload, something is sent this often: celld ends a batch whose sender pauses
+/// In a pause of an upload, cellctl sends filler this often: celld ends a batch whose sender pauses
 /// for 15 s.
 constexpr milliseconds filler_interval{3000};
 

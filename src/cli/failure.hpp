@@ -9,7 +9,7 @@ namespace celld::cli {
 /// Scripts rely on these numbers.
 enum class ExitCode : int {
   ok = 0,
-  job_not_succeeded = 1,  ///< A job or batch, or a worker that had to end its commands.
+  job_not_succeeded = 1,  ///< A job or batch did not succeed, or a worker ended its commands.
   usage = 2,              ///< The command line, or a file it names, is invalid.
   refused = 3,            ///< celld refused the request.
   not_found = 4,

@@ -67,7 +67,7 @@ void LineSource::move_to(std::uint64_t line) {
   while (line_ < line) skip_line(line);
 }
 
-/// Returns the next line, and leaves it the next one.
+/// Returns the next line without consuming it.
 std::string LineSource::whole_line() {
   for (;;) {
     const auto end = text_.find('\n', given_);

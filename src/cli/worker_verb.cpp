@@ -72,8 +72,8 @@ void add_worker(Commands& commands) {
       {"run a command for each job of a service of type `pull`",
        "The shell runs CMD once per attempt, with the document of a `command` provider on "
        "standard\n"
-       "input. Standard output and the exit status are the result: 0 success, 75 try again, other\n"
-       "values fail the job. Lines on standard error: `progress 40%`, `message TEXT`; others "
+       "input. Standard output and the exit status are the result: 0 success, 75 try again, most\n"
+       "others fail the job. Lines on standard error: `progress 40%`, `message TEXT`; others "
        "appear\n"
        "in the job at the end. The first SIGTERM or SIGINT lets running commands finish, the "
        "second\n"

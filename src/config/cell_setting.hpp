@@ -25,14 +25,14 @@ struct CellSetting {
   /// Reads the member `name` of `reader` if it is there. False after a fault; then the setting
   /// keeps its value.
   std::function<bool(json::ObjectReader& reader, std::string_view name, cells::CellSettings&)> read;
-  /// Returns null if the setting is not set, and so follows another one.
+  /// Returns null for no limit, and for a setting that is not set and so `follows` another one.
   std::function<json::Value(const cells::CellSettings&)> show;
   /// The name of the setting that this one, a number, must not exceed. It belongs to the same
   /// object.
   std::string_view at_most{};
   /// The limit that this setting configures, if administrators can override it.
   std::optional<cells::QuotaLimit> quota{};
-  /// The name of the setting whose value this one has while it is not set.
+  /// The name of the setting whose value applies while this one is not set.
   std::string_view follows{};
 };
 

@@ -18,7 +18,7 @@ constexpr std::size_t cells_max = 100'000;
 /// not cause another.
 struct ReadSettings {
   cells::CellSettings values;
-  std::set<std::string_view> bad;  ///< Names of the settings, here and in what the entry inherits.
+  std::set<std::string_view> bad;  ///< Names of settings with bad values, inherited ones included.
 };
 
 /// Reports a fault when `lesser` exceeds the setting that bounds it, at the one of the two that

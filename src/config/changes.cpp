@@ -94,8 +94,8 @@ Config reloaded(const Config& before, Config after) {
 
 std::vector<json::Fault> reload_faults(const Config& before, const Config& after) {
   if (after.tokens.empty() && !is_loopback(before.listen.host)) {
-    return {{"/auth", "cannot be removed by a reload: celld listens on " + before.listen.host +
-                          " until it restarts, where every client could then do everything"}};
+    return {{"/auth", "cannot be removed by a reload: until a restart, celld listens on " +
+                          before.listen.host + ", where every client could then do everything"}};
   }
   return {};
 }

@@ -45,8 +45,8 @@ struct Listen {
 
 /// What a token allows. Each endpoint requires exactly one scope, and no scope implies another.
 enum class Scope : std::uint8_t {
-  submit,  ///< Submit, cancel and reopen jobs.
-  read,    ///< Read jobs, cells, services, events and metrics.
+  submit,  ///< Submit, cancel and reopen jobs; change schedules.
+  read,    ///< Read jobs, batches, schedules, cells, services, events and metrics.
   work,    ///< Lease jobs of pull services.
   admin,   ///< Administer celld: everything below /v1/admin.
 };
@@ -133,8 +133,8 @@ struct Overrides {
   std::string listen_source = "--listen or CELLD_LISTEN";  ///< For faults.
 };
 
-/// A check of one section ("/listen") against the machine, such as whether files exist. It runs
-/// only when the section itself has no fault; other sections may have some.
+/// A check of one section ("/listen") against the machine, such as whether files exist. The check
+/// runs only when the section itself has no fault; other sections may have faults.
 struct MachineCheck {
   std::string section;
   std::function<std::vector<json::Fault>(const Config&)> faults_of;

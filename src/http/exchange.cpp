@@ -65,8 +65,8 @@ void AnswerSlot::deliver(const Response& response) {
     return state_->mailbox.post(std::move(notice));
   }
   // The client's next request wakes the poller, unless that request has already arrived. The poller
-  // sets `input_waits_` before it falls asleep, so either it sees the notice, or this sees the
-  // flag.
+  // sets `input_waits_` before it falls asleep, so either the poller sees the notice, or this
+  // thread sees the flag.
   state_->mailbox.post_quietly(std::move(notice));
   if (input_waits_) state_->mailbox.wake();
 }

@@ -15,7 +15,7 @@ class Task {
  public:
   virtual ~Task() = default;
   virtual void run() noexcept = 0;
-  /// Whether it takes less time than waking a thread for it would. Constant once submitted.
+  /// Whether running the task takes less time than waking a thread. Constant once submitted.
   virtual bool brief() const { return false; }
 };
 

@@ -55,7 +55,8 @@ class Mailbox {
   /// Readable when quiet notices may have waited for long enough; then call timer_expired.
   int timer_fd() const { return timer_fd_.get(); }
   void timer_expired();
-  /// Announces that the poller is about to sleep; false when a notice waits, so that it must not.
+  /// Announces that the poller is about to sleep; false when it must not, because a notice waits or
+  /// `wake` was called.
   bool fall_asleep();
   void wake_up();
   /// Replaces `notices` by everything that has been posted, in order.

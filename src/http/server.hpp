@@ -198,8 +198,8 @@ class Server {
   void start();
   /// Stops accepting, which leaves new connections to the next server that has the listening
   /// socket. Still serves requests on open connections, with answers that announce the close.
-  /// Returns once all connections are closed, or after `grace` closes those without a request in
-  /// progress. `stop` is still needed afterwards.
+  /// Returns once all connections are closed. If `grace` ends first, closes those without a request
+  /// in progress and returns. `stop` is still needed afterwards.
   void hand_over(milliseconds grace);
   /// Stops accepting, ends each AnswerStream without an end of its own, and closes each connection
   /// once its current answer is written. Returns when all are closed; after `grace` it closes the

@@ -77,7 +77,7 @@ struct Listening {
 /// Binds and listens.
 Listening listen_on(const std::string& host, std::uint16_t port);
 
-/// The same for a socket that is already listening. Takes ownership of it.
+/// Takes ownership of a socket that is already listening, and makes it non-blocking.
 Listening adopt(FileDescriptor listening);
 
 /// The next client of a listening socket, with TCP_NODELAY, and its address as text. Without one,

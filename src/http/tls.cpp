@@ -154,7 +154,7 @@ bool apply_settings(SSL_CTX* context) {
   static constexpr std::array<unsigned char, 5> session_context{'c', 'e', 'l', 'l', 'd'};
   SSL_CTX_set_security_level(context, security_level);
   // Framing marks the end of a message, so a TCP end without close_notify truncates no request, and
-  // its client may still wait for the answer.
+  // the client may still wait for the answer.
   SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |

@@ -55,7 +55,7 @@ class Builder {
   bool number_integer(Value::number_integer_t value) { return number(value); }
   bool number_unsigned(Value::number_unsigned_t value) { return number(value); }
   bool number_float(Value::number_float_t value, const std::string& text) {
-    // nlohmann passes integers here that do not fit in 64 bits.
+    // nlohmann also passes integers that do not fit in 64 bits.
     if (text.find_first_of(".eE") == std::string::npos) return unreadable_number();
     return number(value);
   }

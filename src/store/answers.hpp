@@ -1,4 +1,5 @@
-// The answers of one commit: collected while its operations are applied, sent once that is on disk.
+// The answers of one commit: collected while its operations are applied, sent once the commit is on
+// disk.
 #pragma once
 
 #include <utility>

@@ -87,8 +87,8 @@ class Backlogs : public Names {
   std::int64_t cell_id(const cells::CellKey& key);
   std::int64_t routing_key_id(const RoutingKey& routing_key);
   std::int64_t lane_id(const std::string& lane);
-  // In memory: all lanes, and the cells and routing keys with unfinished or settling jobs. None for
-  // other names.
+  // Look only in memory, which has all lanes, and at least the cells and routing keys with
+  // unfinished or settling jobs. None for other names.
   const Cell* find_cell(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_cell_id(const cells::CellKey& key) const;
   std::optional<std::int64_t> find_routing_key_id(const RoutingKey& routing_key) const;
@@ -106,7 +106,7 @@ class Backlogs : public Names {
   /// The queued_bytes of an unfinished job have come or gone.
   void add_bytes(const Standing& job, std::uint64_t bytes);
   void remove_bytes(const Standing& job, std::uint64_t bytes) { add_bytes(job, 0 - bytes); }
-  /// Null if the customer has no open jobs in the cell.
+  /// Null only if the customer has no open jobs in the cell.
   const Customer* find_customer(const cells::CellKey& key, const std::string& customer) const;
 
   /// Writes the counts that changed. The table `routes` has a row for each pair of cell and routing

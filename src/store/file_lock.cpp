@@ -14,12 +14,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A celld that is killed while it starts its command supervisor leaves a process behind that
-/// shares its locks until it executes its program.
+/// A celld that is killed while it starts its command supervisor leaves behind a child process,
+/// which shares celld's locks until it executes the supervisor.
 constexpr std::chrono::milliseconds patience{1000};
 constexpr std::chrono::milliseconds pause{5};
 
-/// False, with `errno` set: another process still holds the lock, or it cannot be locked.
+/// False, with `errno` set: another process still holds the lock, or locking failed.
 bool lock_patiently(int descriptor) {
   const auto give_up_at = Clock::now() + patience;
   while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

@@ -59,7 +59,7 @@ class IndexTables {
   const std::size_t filtered_max_;
   KeyTable table_;
   std::optional<Partitions> partitions_;
-  std::size_t to_retire_ = 0;  ///< Keys to move out of partitions that are too many.
+  std::size_t to_retire_ = 0;  ///< Keys to move out of surplus partitions.
 };
 
 }  // namespace celld::store

@@ -38,7 +38,7 @@ inline constexpr std::int64_t turns_per_lane = 100;
 inline constexpr std::int64_t turns_runnable = 10;
 
 /// The turn of an unfinished or settling job: the number that orders a backlog. Runnable jobs have
-/// turns by lane and, within it, the higher priority first; the others have turns by state, which
+/// turns by lane and, within a lane, by descending priority; the others have turns by state, which
 /// follow those of lane 0. The lane of workers inside has the number 0.
 std::optional<std::int64_t> turn_of(const cells::Job& job, const LineMarks& marks,
                                     std::int64_t lane);

@@ -10,9 +10,9 @@
 
 namespace celld::store {
 
-/// Writes the open jobs of `content` that `keeps` names, with their idempotency keys, to a new file
-/// at `path`; without such jobs, writes no file. Durable once it returns. Returns an error in plain
-/// words, or an empty text.
+/// Writes the open jobs of `content` that `keeps` selects, with their idempotency keys, to a new
+/// file at `path`; without such jobs, writes no file. Durable once it returns. Returns an error in
+/// plain words, or an empty text.
 std::string write_kept_jobs(const std::string& path, const StoreContent& content,
                             const std::function<bool(const cells::Job&)>& keeps);
 

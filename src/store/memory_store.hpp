@@ -19,9 +19,9 @@
 
 namespace celld::store {
 
-/// Committed jobs. In tests and the simulation they survive what stands for a crash of celld. A
-/// MemoryDisk outlives actor systems; one system uses it at a time, with at most one
-/// store. Unless stated otherwise, call the public members only while that system is at rest.
+/// Committed jobs. In tests and the simulation they survive a simulated crash of celld. A
+/// MemoryDisk outlives actor systems; one system uses it at a time, with at most one store. Unless
+/// stated otherwise, call the public members only while that system is at rest.
 class MemoryDisk {
  public:
   explicit MemoryDisk(StoreContent content = {}, const ReadLimits& limits = {});

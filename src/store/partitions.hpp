@@ -37,7 +37,7 @@ class Partitions {
     const char* table;
     bool is_searched;  ///< The writer searches it, with filters.
   };
-  /// A new partition begins after `jobs` jobs. A generation has some `generation_jobs`.
+  /// A new partition begins after `jobs` jobs. A generation has about `generation_jobs`.
   Partitions(Connection& connection, const Form& form, const KeyColumns& columns, std::size_t jobs,
              std::size_t generation_jobs);
 

@@ -171,7 +171,7 @@ void require(bool readable, const char* what) {
   throw SqliteFailure("the " + std::string{what} + " of a stored job cannot be read");
 }
 
-/// The engine relies on these without checking them.
+/// The engine relies on these invariants without checking them.
 void check_state(const Job& job) {
   const bool is_unfinished = !cells::is_ended(job.state);
   require(job.step <= job.spec->services.size(), "step");

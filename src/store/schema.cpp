@@ -410,7 +410,8 @@ FROM (SELECT *, max(number)
       GROUP BY cell, origin);
 )sql";
 
-// Small tables beside those whose keys are random: see key_table.hpp. A key is in one of the two.
+// Small tables beside those whose keys are random; version 14 drops them. A key is in one of the
+// two.
 constexpr const char* version_12 = R"sql(
 CREATE TABLE lines_buffer (
   hash  INTEGER NOT NULL,
@@ -434,8 +435,8 @@ DELETE FROM jobs_of_entity WHERE (hash, job) IN (SELECT entity_hash(entity_id), 
 DROP TABLE moving;
 )sql";
 
-// Jobs of batches that are kept in memory: what batches count of them. A new mark of a batch, 4:
-// its column in_memory is not NULL.
+// The counts of batches over their jobs in memory. A new mark of a batch, 4: its column in_memory
+// is not NULL.
 constexpr const char* version_13 = R"sql(
 -- [jobs that have not been removed, the latest end or null, scheduled, queued, running, retrying,
 -- compensating, succeeded, failed, cancelled]. They are part of the other counts.

@@ -54,7 +54,7 @@ class SqliteStore final : public Store {
   /// its schema up to date. The string is an error in plain words.
   static std::variant<SqliteStore, std::string> open(const SqliteOptions& options);
 
-  /// Hands the database to its writer. Call this once. The lock is released when the writer ends.
+  /// Hands the database to its writer. Call this once. The locks are released when the writer ends.
   cells::JobStore spawn_writer(caf::actor_system& system) override;
   /// Any number of readers may run. A reader that fails answers with an error and opens the
   /// database again at the next request.

@@ -12,7 +12,7 @@
 namespace celld::store {
 namespace {
 
-/// It has a thread and a connection of its own because counting takes time.
+/// The counter has a thread and a connection of its own because counting takes time.
 NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path) {
   return {
       [self, path](const cells::CountNeeds& request) -> caf::result<cells::NeedsCounted> {
@@ -44,7 +44,8 @@ class SqliteBackend {
     help_actors ? help_actors(answers) : answers();
   }
 
-  /// The alarm takes the place of a delayed message, since almost every claim is committed before.
+  /// An alarm instead of a delayed message, because almost every claim is committed before the
+  /// alarm is due.
   void begin(CommittingStore::pointer self) {
     self_ = self;
     if (!database_->options().own_threads) return;

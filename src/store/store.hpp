@@ -1,4 +1,4 @@
-// A store of whatever kind, as the daemon composes it.
+// The interface that every kind of store offers to the daemon.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-"""Ports for programs that must be told theirs."""
+"""Ports for programs that cannot choose their own."""
 
 import contextlib
 import random

@@ -23,7 +23,7 @@ BUSY_GROWTH_BYTES_MAX = 4 * GROWTH_BYTES_MAX
 # same time a second victim uses a second daemon, the bystander, which is not under attack. The
 # bound is this, or a multiple of the second victim's latency, whichever is more. It finds a daemon
 # whose clients wait for each other, because they then wait for hundreds of milliseconds.
-# On a machine that other work keeps busy, nothing is said about latency.
+# On a machine that other work keeps busy, latency is not judged.
 P99_MS_MAX = 25.0
 BYSTANDER_FACTOR_MAX = 10.0
 VICTIM_RATE = 100

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How late this machine wakes a process whose time has come, and how long it takes for a
-millisecond of work: the part of a lateness that is not celld's.
+"""How late this machine wakes a process whose time has come, and how long it takes for two
+milliseconds of work: the part of a lateness that is not celld's.
 
 The program sleeps for a few milliseconds at a time, and now and then computes. For each line on its
 standard input it writes, as a JSON array, what it has noted since the last line, by the wall clock:

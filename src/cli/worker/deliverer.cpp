@@ -70,11 +70,11 @@ void Deliverer::deliver_apart(const Runs::Reports& reports) {
 /// Logs only the first of several setbacks; note_answer logs that celld is back.
 void Deliverer::note_setback(const Setback& setback) {
   if (!std::exchange(away_, true))
-    WorkerLog::problem("heartbeats and reports are held back: " + setback.text);
+    WorkerLog::problem("heartbeats and reports cannot be delivered: " + setback.text);
 }
 
 void Deliverer::note_answer() {
-  if (std::exchange(away_, false)) log_.note("heartbeats and reports arrive again");
+  if (std::exchange(away_, false)) log_.note("heartbeats and reports are delivered again");
 }
 
 }  // namespace celld::cli

@@ -19,8 +19,8 @@ class Leaser {
   Leaser(LeaseClient& client, Runs& runs, const WorkerLog& log)
       : client_(client), runs_(runs), log_(log) {}
 
-  /// Returns once a stop is requested, or celld refuses. By then, `runs` has every lease that celld
-  /// granted.
+  /// Returns once a stop is requested, or celld refuses. After a stop, `runs` has every lease that
+  /// celld granted, unless celld no longer answers.
   void run(const std::stop_token& stop);
 
   /// Set when celld refused.

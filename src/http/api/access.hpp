@@ -22,11 +22,12 @@ using config::Scope;
 /// Immutable; shared by all handler threads.
 class AccessControl {
  public:
-  /// Without tokens every request is admitted; celld then listens on loopback only.
+  /// Without tokens, no request needs one; celld then listens on loopback only.
   explicit AccessControl(std::vector<config::Token> tokens = {}) : tokens_(std::move(tokens)) {}
 
-  /// Checks the `Origin`, then the token, then its scope, and returns the first problem. An
-  /// endpoint without a scope is open to every client, with or without a token.
+  /// Checks the origin (without tokens, the `Host` as well), then the token, then its scope, and
+  /// returns the first problem. An endpoint without a scope is open to every client, with or
+  /// without a token.
   std::variant<BoundCustomer, Problem> admit(const http::Request& request,
                                              std::optional<Scope> scope) const;
 

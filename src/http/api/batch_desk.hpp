@@ -43,7 +43,7 @@ struct BatchLimits {
   /// Lines whose outcome is kept because an earlier line has no answer yet: rejected lines may
   /// follow that line without end. Beyond this number, the batch waits for the answer.
   std::size_t tally_lines = 65'536;
-  std::size_t cancelled_batches = 1000;   ///< Read at a time, at a start.
+  std::size_t cancelled_batches = 1000;   ///< Read at a time when celld starts.
   std::size_t cancelled_jobs = 256;       ///< Jobs to cancel that are read at a time.
   std::size_t cancelled_bytes = 1 << 20;  ///< Of these jobs.
 };
@@ -76,7 +76,7 @@ using BatchPostPtr = std::shared_ptr<BatchPost>;
 
 // --- From a sink -----------------------------------------------------------------------------
 
-/// Open a batch, and resume the flow, which the sender has paused.
+/// Open a batch, and resume the flow, which the sink has paused.
 struct BeginBatch {
   BatchPostPtr post;
 };
@@ -89,7 +89,7 @@ struct BadLine {
   std::uint64_t line = 0;
   std::shared_ptr<const Problem> problem;  ///< Null: the line need not be listed.
 };
-/// Submit these lines, each list in order, and resume the flow, which the sender has paused.
+/// Submit these lines, each list in order, and resume the flow, which the sink has paused.
 struct SubmitLines {
   BatchPostPtr post;
   std::vector<GoodLine> good;

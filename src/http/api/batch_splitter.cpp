@@ -121,8 +121,8 @@ class ArraySplitter final : public BatchSplitter {
 
   bool ends_element(char c) const { return depth_ == 0 && !in_string_ && (c == ',' || c == ']'); }
 
-  /// A character outside the elements; the first one of an element enters it. Returns what is wrong
-  /// with it.
+  /// Takes a character outside the elements; the first character of an element begins that element.
+  /// Returns a fault; empty: there is none.
   std::string take_between(char c) {
     if (state_ == State::before_array && c != '[') return "The body is not a JSON array.";
     if (state_ == State::after_array) return "The body goes on after its array.";
@@ -139,7 +139,7 @@ class ArraySplitter final : public BatchSplitter {
     return "";
   }
 
-  /// A character of an element. Closing brackets need not match: the parser sees to that.
+  /// Takes a character of an element. Does not check that brackets match: the parser does.
   void note(char c) {
     if (in_string_) {
       in_string_ = escaped_ || c != '"';

@@ -410,7 +410,7 @@ class Admission {
  public:
   Admission(http::Server& server, Api api) : server_(server), api_(std::move(api)) {}
 
-  /// What the endpoint shows or changes concerns all customers: bound tokens are refused.
+  /// For an endpoint that covers all customers: refuses tokens that are bound to one.
   void of_all(const char* method, const char* pattern, std::optional<Scope> scope,
               void (*handler)(const Call&)) {
     add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
@@ -428,7 +428,8 @@ class Admission {
     add(method, pattern, scope, handler);
   }
 
-  /// For workers outside. The handler restricts what it does to what it receives.
+  /// For workers outside. The handler restricts what it does to the customer and the services that
+  /// it receives.
   void of_worker(const char* method, const char* pattern, Scope scope,
                  void (*handler)(const Call&, const WorkAccess&)) {
     add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {

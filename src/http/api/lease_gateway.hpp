@@ -63,7 +63,7 @@ struct GetLeases {
 
 // --- From the composition --------------------------------------------------------------------
 
-/// celld is shutting down: answer every waiting request, and each that comes, with no lease.
+/// celld is shutting down: answer every waiting request now, and let no later request wait.
 struct StopLeasing {};
 
 // --- To itself -------------------------------------------------------------------------------

@@ -48,8 +48,8 @@ class CommandCalls {
   /// once, after `ended`, when nothing of the command's process group is left.
   void abort(const cells::Lease& lease, Gone gone);
 
-  /// Sends a signal to the process group of the call under `lease`, if there is one. Its result
-  /// says how it ended.
+  /// Sends a signal to the process group of the call under `lease`, if there is one. The result
+  /// of the call says how the command ended.
   void signal(const cells::Lease& lease, int number);
 
   // --- For the transport's thread -------------------------------------------------------------

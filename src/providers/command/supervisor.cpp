@@ -86,7 +86,7 @@ int CommandSupervisor::spawn(int socket) {
   uv_process_options_t options{};
   options.file = "/proc/self/exe";  // This program, even if a newer one has been installed since.
   options.args = arguments.data();
-  options.flags = UV_PROCESS_DETACHED;  // No signal to celld's session reaches it.
+  options.flags = UV_PROCESS_DETACHED;  // No signal to celld's group reaches it.
   options.stdio = stdio.data();
   options.stdio_count = static_cast<int>(stdio.size());
   options.exit_cb = [](uv_process_t* process, std::int64_t, int) {

@@ -44,7 +44,7 @@ bool has_tls_input(CURL* easy) {
 /// Why the call failed, for people.
 std::string reason_of(CURL* easy, CURLcode code) {
   // Only on_before_send() makes libcurl abort.
-  if (code == CURLE_ABORTED_BY_CALLBACK) return "the connection was kept from an earlier call";
+  if (code == CURLE_ABORTED_BY_CALLBACK) return "the connection had served an earlier call";
   if (code != CURLE_PEER_FAILED_VERIFICATION) return curl_easy_strerror(code);
   long fault = X509_V_OK;
   curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &fault);
@@ -131,7 +131,7 @@ bool HttpCall::set_request() {
          set_content() && set(easy_, CURLOPT_HTTPHEADER, headers_);
 }
 
-// To libcurl a request has a body (POST) or none (GET); the name of the method is set apart.
+// To libcurl a request has a body (POST) or none (GET); the name of the method is set separately.
 bool HttpCall::set_content() {
   const auto& method = request_.method;
   const bool has_body = method != "GET" && (method != "DELETE" || !request_.body.empty());

@@ -56,7 +56,7 @@ void HttpCallQueue::request_stop() {
   wake();
 }
 
-/// Wakes the transport without the lock, which it would have to wait for.
+/// Releases the lock before it wakes the transport, which would otherwise wait for the lock.
 void HttpCallQueue::push(Operation operation) {
   std::unique_lock lock(mutex_);
   if (closed_) {

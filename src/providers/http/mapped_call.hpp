@@ -25,10 +25,10 @@ struct HttpServiceContext {
 };
 
 /// Makes the requests of the job's action, or those that undo it. All of them share the timeout of
-/// the call. A job that the mapping cannot express, or cannot undo although the job asks for it, is
-/// rejected before the first request. The call ends with the first request that fails, or succeeds
-/// with the properties and messages of all. After a request that begins an operation, the call ends
-/// `pending`; later calls poll the operation and continue.
+/// the call. A job is rejected before the first request if the mapping cannot express it, or if the
+/// job asks for compensation and the mapping cannot express its undo. The call ends with the first
+/// request that fails, or succeeds with the properties and messages of all. After a request that
+/// begins an operation, the call ends `pending`; later calls poll the operation and continue.
 void start_mapped_call(std::shared_ptr<const HttpServiceContext> service,
                        const cells::StartCall& call, const ServiceCalls::Ended& ended);
 
@@ -44,8 +44,9 @@ const std::vector<mappings::Request>* find_requests(const mappings::Mapping& map
 std::optional<std::string> refusal_of(const std::string& service, const mappings::Mapping& mapping,
                                       const cells::Job& job, const mappings::Scope& scope);
 
-/// Why the mapping cannot undo a job that asks for compensation, as a sentence; nothing if it can.
-/// Assumes that answers will set every property that the undo needs.
+/// Why the mapping cannot express the undo of a job that asks for compensation, as a sentence.
+/// Nothing if it can, or if it has no undo of the action, which a reload may add. Assumes that
+/// answers will set every property that the undo needs.
 std::optional<std::string> refusal_of_undo(const std::string& service,
                                            const mappings::Mapping& mapping, const cells::Job& job);
 

@@ -22,7 +22,7 @@ inline constexpr std::size_t text_bytes_max = 4 << 10;
 ///   2xx, of the right shape           succeeded
 ///   408, 423, 425, 5xx                retryable, provider_error, Retry-After honoured
 ///   429                               throttled, provider_error, Retry-After honoured
-///   401, 403                          retryable, provider_error
+///   401, 403                          unauthorized, provider_error
 ///   other 4xx                         rejected, provider_rejected or the provider's own code
 ///   any other status, a wrong shape,
 ///   too much, or not HTTP at all      retryable, invalid_response

@@ -18,7 +18,7 @@ class PullKind final : public KindOf<PullService> {
   "properties": {
     "type": {"const": "pull"},
     "undo": {
-      "description": "The workers undo steps, too: leases with `\"undo\": true`.",
+      "description": "Workers also undo steps: such leases have `\"undo\": true`.",
       "type": "object",
       "additionalProperties": false
     },

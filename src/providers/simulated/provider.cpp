@@ -24,7 +24,8 @@ using cells::Lease;
 using SimulatedHandle =
     cells::Provider::extend<caf::reacts_to<SimulatedTick>, caf::reacts_to<ServiceCallGone>>;
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every input bit changes every other.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): each bit of the input affects every
+/// bit of the result.
 std::uint64_t scramble(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

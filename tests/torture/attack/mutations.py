@@ -154,7 +154,7 @@ class Plan:
         self.pause_s = rng.choice((0, 0, 0.001, 0.02))
         self.end = rng.choice(("half_close",) * 6 + ("wait", "close", "reset"))
         if b"/events" in data:
-            self.end = "reset"  # celld notices a stream that was only closed at its next heartbeat.
+            self.end = "reset"  # celld notices a plain close only at the next heartbeat.
 
 
 class Conversation:

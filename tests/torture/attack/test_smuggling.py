@@ -50,7 +50,7 @@ class Pipelining(Siege):
         self.assert_no_jobs()
 
     def test_a_client_that_pipelines_without_reading_is_held_back(self):
-        """It gets its answers when it reads; what it sends meanwhile takes no memory in celld."""
+        """The client gets its answers when it reads; what it sends meanwhile takes no memory."""
         self.start_siege(write_timeout_ms=2000)
         with self.siege():
             outcome = wire.talk(self.daemon, LIVENESS * 20_000, half_close=True, patience_s=30)

@@ -133,7 +133,7 @@ class Workers(PullSiege):
                        "requests without a client are forgotten")
         job = self.submit(pull_job("a"))
         wait_until(lambda: [lease["job"]["id"] for lease in self.lease()] == [job],
-                   "the job is there for a worker that is")
+                   "a worker that has not gone gets the job")
 
 
 class Batches(PullSiege):

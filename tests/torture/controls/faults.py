@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Faults of a whole celld. Most test the suites that measure one: attack, hostile, storms, soak. One
-brings celld to a limit that clients cannot reach soon.
+"""Faults of a whole celld. Most test the suites that measure celld: attack, hostile, storms, soak.
+One brings celld to a limit that clients would take long to reach.
 
 With CELLD_PLANTED_BUGS, the build compiles changed copies of some sources into one program,
 celld_faulty. It behaves like celld, except for the faults that the environment variable CELLD_FAULT

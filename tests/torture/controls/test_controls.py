@@ -42,8 +42,8 @@ def is_quiet(_):
 
 class Attack(Siege):
     def assert_reported(self, fault, message):
-        """The siege fails, although the attack is mild. How long the bystander waits excuses nothing:
-        the machine may be so busy that ten times as long is longer than the fault lasts."""
+        """The siege fails, although the attack is mild. The bystander's latency is no excuse: on a
+        busy machine, ten times that latency may be longer than the fault lasts."""
         self.variables = with_fault(fault)
         self.start_siege()
         short_wait = functools.partial(wait_until, deadline_s=SHORT_S)
@@ -148,7 +148,7 @@ class Storms(unittest.TestCase):
 
     def test_the_storms_report_a_retry_after_that_is_too_long(self):
         faults = self.faults(Discouraging)
-        # Without the usual load before the storm, the storm itself refuses hardly anybody.
+        # Without the usual load before the storm, the storm itself refuses hardly any job.
         if "these values of Retry-After" not in faults and "before the storm instead" in faults:
             machine.not_judged("Retry-After", "the machine is too slow for a storm")
             return

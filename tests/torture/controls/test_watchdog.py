@@ -1,4 +1,4 @@
-"""A celld whose engine does not answer is not reported alive, so that its service manager kills
+"""A celld whose engine does not answer does not report itself alive, so its service manager kills
 it."""
 
 import os

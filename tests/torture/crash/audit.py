@@ -16,9 +16,9 @@ from daemon import SLOWDOWN
 from leases import SERVICE
 from ledger import ENDED
 
-# No result is on its way to the disk for longer, beyond the slowest that a client saw in the round.
+# How much longer a result may take to the disk than the slowest that a client saw in the round.
 ON_THE_WAY_MORE_S = 0.02
-# However slow the round was.
+# How long it may take at most, however slow the round was.
 ON_THE_WAY_MAX_S = 1.0 * SLOWDOWN
 
 
@@ -176,8 +176,8 @@ def _audit_late(ledger, calls):
 
 
 class OnTheWay:
-    """How long results take from the provider's answer until they are on disk. The slowest that a
-    client saw in the life of the call is the measure: it saw the result after the commit."""
+    """How long results take from the provider's answer until they are on disk. The measure is the
+    slowest that a client saw in the round: a client sees a result only after the commit."""
 
     def __init__(self, ledger, calls):
         self.ledger = ledger
@@ -275,7 +275,7 @@ def _end_of(ledger, call):
 
 
 class _Decisions:
-    """When celld decided at the earliest to start each call."""
+    """The earliest time at which celld may have decided to start each call."""
 
     def __init__(self, ledger, calls):
         self.ledger = ledger
@@ -286,8 +286,8 @@ class _Decisions:
                 bisect.insort(self.over[call.entity], over_at)
 
     def since(self, call):
-        """After the job was submitted, after the entity's calls before, in the same life, and not
-        before the step's first attempt: celld tells when that began."""
+        """After the job was submitted, after the entity's earlier calls, in the same life, and not
+        before the step's first attempt, whose start celld reports."""
         entry, life = self.ledger.by_id[call.job], self.ledger.lives[call.life]
         if call.over:  # It may have been noted late.
             return entry.submitted_at
@@ -357,7 +357,7 @@ def _audit_pools(ledger, calls, decided, pool_size):
 
 def is_certain_at(before, call):
     """Whether `before`, which has not been noted to have ended, was under way when `call` began.
-    Before an HTTP provider notes a call, it notes the calls whose connections are closed. The begin
+    Before an HTTP provider notes a call, it notes the calls whose connections are closed. The start
     of a command has no such check.
     """
     return call.key is not None or not before.broken or before.alive_at > call.began_at

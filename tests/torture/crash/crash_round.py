@@ -22,7 +22,7 @@ from recording_provider import Provider
 
 ALL_ENDED_DEADLINE_S = 240.0 * SLOWDOWN
 STOP_DEADLINE_S = 30.0 * SLOWDOWN
-LONG_LIFE = 25  # One life in this many is long, in which many results are seen.
+LONG_LIFE = 25  # One life in this many is long, so that clients see many results in it.
 LONG_LIFE_S = 2.0
 FEW_RECENT_JOBS = {"recent_jobs": 100}  # So that celld writes its indexes behind all the time.
 BUDGET_OF_LONG_LIFE = 1000

@@ -32,7 +32,7 @@ class Leases:
         self.failed = set()  # Jobs that are to fail once, and have.
 
     def grant(self, lease, asked_at, now):
-        """A lease in an answer. Returns what there is to report of it, again if need be."""
+        """A lease in an answer. Returns the report that is due for it; None: none is."""
         name, expires_at = lease["lease"], asked_at + lease["expires_in_ms"] / 1000
         known = self.by_name.get(name)
         if known is None:

@@ -14,7 +14,7 @@ class Life:
 
 
 class Lives:
-    """They are numbered from 1."""
+    """The lives so far, numbered from 1."""
 
     def __init__(self):
         self.all = []

@@ -3,11 +3,11 @@
 undo what they have done, services are limited or down, schedules submit jobs, and reloads change
 all of these and move jobs between cells.
 
-Afterwards, by the calls that the provider saw: a job that failed has undone what it had done, in
-reverse order, and nothing twice but for a kill or stop; no entity had two calls at once; the
-service "limited" had no more calls at once, and "rated" no more in a second, than their limits
-allow; no attempt was used up by waiting or by an interruption; no job failed because a circuit was
-open; and each due time of a schedule has one job.
+Afterwards, the calls that the provider saw must show: a job that failed has undone what it had
+done, in reverse order, and nothing twice except after a kill or stop; no entity had two calls at
+once; the service "limited" had no more calls at once, and "rated" no more in a second, than their
+limits allow; no attempt was used up by waiting or by an interruption; no job failed because a
+circuit was open; and each due time of a schedule has one job.
 
 A cycle is one life of celld, from its start to its end. The cycle's number seeds the load and the
 moment of the end. Several cycles form a round, in which they share a data directory. At its end all

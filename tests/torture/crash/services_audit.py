@@ -56,7 +56,7 @@ class Audit:
         return code == "interrupted" and self.kills_during(job) >= INTERRUPTIONS_MAX
 
     def was_undo_interrupted(self, job, service):
-        """An undo, too, fails once kills have cut it short so many times."""
+        """An undo, too, fails once kills have cut it short that often."""
         said = any(message["service"] == service and message["text"].startswith(UNDO_INTERRUPTED)
                    for message in job["messages"])
         return said and self.kills_during(job) >= INTERRUPTIONS_MAX
@@ -99,7 +99,7 @@ class Audit:
                  for service in STEPS}
         for service, made in undos.items():
             done = [call for call in made if call.succeeded]
-            # Of a failed undo, celld has seen no answer.
+            # celld has seen no answer to an undo that failed.
             self.faults.expect(bool(done) == (service in undone) or
                                states[service] == "undo_failed", "a wrong undo", service, calls)
             for first, second in zip(done, done[1:]):

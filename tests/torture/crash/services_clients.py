@@ -54,7 +54,7 @@ class Clients:
         self.faults = faults
         self.configure = configure  # (random) Writes a configuration of this life.
         self.random = random.Random()
-        self.is_serving = False  # So that celld reloads at a SIGHUP.
+        self.is_serving = False  # Once true, a SIGHUP makes celld reload.
         self.is_over = False
         self.submitted = self.reloads = 0
         self.accepted = {}    # By id: the job as submitted.
@@ -128,7 +128,7 @@ class Clients:
             self.accepted[answer["id"]] = job
 
     async def ask(self, connection, method, path, body=None, header=""):
-        """Repeats the request until a celld has answered that does not shut down."""
+        """Repeats the request until a celld that is not shutting down answers it."""
         while True:
             life = self.lives.number
             try:

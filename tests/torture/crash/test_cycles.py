@@ -20,7 +20,7 @@ class CyclesTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def run_cycles(self, before_celld, count, celld=os.environ["CELLD_BINARY"]):
-        """Runs cycles of a celld before each start of which a shell runs `before_celld`. Returns
+        """Runs cycles of a celld. A shell runs `before_celld` before each of its starts. Returns
         the output and the summary."""
         program = os.path.join(self.directory, "celld")
         with open(program, "w", encoding="utf-8") as file:
@@ -53,8 +53,8 @@ class Cycles(CyclesTest):
         self.assertIn("FAULT: a process outlived its celld", output)
 
     def run_faulty_cycles(self, fault):
-        """Runs cycles of a celld with a fault of tests/torture/controls, until they find it: each
-        kill strikes while the fault shows only with some probability."""
+        """Runs cycles of a celld with a fault of tests/torture/controls, until they find it: the
+        fault shows only if a kill strikes at the right moment."""
         if not os.environ.get("CELLD_FAULTY"):
             self.skipTest("needs a build with CELLD_PLANTED_BUGS")
         for _ in range(8):
@@ -90,7 +90,7 @@ class Services(CyclesTest):
         self.assertIn("FAULT: " + fault, output)
 
     def run_configured(self, name, value):
-        """Runs cycles whose configurations have another limit than the audit knows."""
+        """Runs cycles whose configurations have a limit that the audit does not know."""
         changed = os.path.join(self.directory, "changed.py")
         with open(changed, "w", encoding="utf-8") as file:
             file.write(f"import sys\n"

@@ -5,7 +5,7 @@ an error; or give the answers that it gave before. A unit is a damaged database.
 
 The damage is a flipped bit, a torn or emptied page, a page in the place of another, or a cut-off
 end of the database; or a flipped bit in its write-ahead log. celld cannot tell damage to the last
-two commits of the log from a power cut, so no question is about them. A backup reads every page,
+two commits of the log from a power cut, so the questions avoid them. A backup reads every page,
 and must fail when one of them is damaged.
 
 A control, --unnoticed, gives each damaged page the checksum of its new content: it must find wrong

@@ -99,7 +99,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   return !arguments.log.empty() && !arguments.scratch.empty();
 }
 
-/// Chooses cuts: anywhere, just after an answer, or just after the begin of a sync.
+/// Chooses cuts: anywhere, just after an answer, or just after the beginning of a sync.
 class CutPoints {
  public:
   explicit CutPoints(const std::vector<Record>& log) : size_(log.size()) {
@@ -203,8 +203,8 @@ class Walk {
   SimulatedDisk disk_;
   Promises promises_;
   std::size_t early_answers_;
-  std::size_t done_ = 0;      ///< So many records are applied to the disk.
-  std::size_t promised_ = 0;  ///< The answers among so many count as sent.
+  std::size_t done_ = 0;      ///< This many records are applied to the disk.
+  std::size_t promised_ = 0;  ///< The answers among this many count as sent.
   std::int64_t wall_ms_ = 0;
   std::int64_t checked_ms_ = 0;
 };

@@ -105,7 +105,7 @@ int truncating(int descriptor, std::int64_t size) {
   return code;
 }
 
-/// Logs the begin and the end separately: writes in between may be on disk or not.
+/// Logs the beginning and the end separately: writes in between may be on disk or not.
 int syncing(long call, int descriptor) {
   auto& state = ShimState::get();
   const auto file = state.watched(descriptor);

@@ -31,7 +31,7 @@ enum class Loss : std::uint8_t {
   one_operation_only_is_there,
 };
 
-/// What a file that a lost write enlarged contains there.
+/// What the end of a file contains if the write that enlarged the file was lost.
 enum class Grown : std::uint8_t { not_at_all, with_zeros, with_garbage };
 
 /// A power cut, derived from a seed.

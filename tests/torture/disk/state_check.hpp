@@ -22,7 +22,7 @@ class StateCheck {
   /// directory in it. Retention keeps ended jobs for `retention_ms`.
   StateCheck(std::string scratch, const std::string& data, std::int64_t retention_ms);
 
-  /// How the faults begin that report something acknowledged as missing.
+  /// The beginnings of the faults that report something acknowledged as missing.
   static constexpr std::array<std::string_view, 8> losses{"lost: job ",
                                                           "lost: the end of job ",
                                                           "lost: the reopening of job ",

@@ -67,8 +67,7 @@ std::string_view cut(std::string_view& rest, char separator) {
   return http::trimmed(part);
 }
 
-// --- Content-Type and Prefer
-// -----------------------------------------------------------------------
+// --- Content-Type and Prefer ---------------------------------------------------------------------
 
 /// Without quotes.
 bool is_plain(std::string_view value, std::string_view type) {
@@ -132,8 +131,7 @@ void check_prefer(const Request& request) {
   if (is_plain(value)) must(wait == plain_wait(*value), "a plain preference has one meaning");
 }
 
-// --- Browsers
-// --------------------------------------------------------------------------------------
+// --- Browsers ------------------------------------------------------------------------------------
 
 void check_browser(const Request& request) {
   must(api::is_foreign(request) == api::is_foreign(upper(request)), "an origin has no case");
@@ -160,8 +158,7 @@ void check_browser(const Request& request) {
   }
 }
 
-// --- Authorization
-// ---------------------------------------------------------------------------------
+// --- Authorization -------------------------------------------------------------------------------
 
 config::Token known_token() {
   config::Token known;
@@ -204,8 +201,7 @@ void check_token(const Request& request) {
        "an open endpoint is open");
 }
 
-// --- Idempotency-Key and traceparent
-// ---------------------------------------------------------------
+// --- Idempotency-Key and traceparent -------------------------------------------------------------
 
 bool is_key(std::string_view text) {
   return !text.empty() && text.size() <= 255 && std::all_of(text.begin(), text.end(), [](char c) {

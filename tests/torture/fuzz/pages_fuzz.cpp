@@ -75,7 +75,7 @@ class Database {
   const char* name_ = nullptr;
 };
 
-/// What a file that ends before has there.
+/// The bytes of the file from `at` on; beyond its end, zeros.
 std::string part_of(std::string_view bytes, std::size_t at, std::size_t size) {
   std::string part(bytes.substr(std::min(at, bytes.size()), size));
   part.resize(size);

@@ -160,8 +160,8 @@ void check_cuts(const Log& log, Dice& dice) {
   }
 }
 
-/// Whether commits come after a frame that cannot have been written so: a whole transaction, and
-/// the beginning of the next one.
+/// Whether the end of a transaction and the beginning of the next one follow the last wrong frame:
+/// no power cut leaves such a log.
 bool is_loss(const Log& log, std::size_t last_wrong) {
   for (std::size_t n = last_wrong + 1; n + 1 < log.count(); ++n)
     if (log.committed[n] != 0) return true;

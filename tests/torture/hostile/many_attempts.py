@@ -95,7 +95,7 @@ class ManyAttempts(EndToEnd):
         self.assert_in_time(provider.calls, "their connections")
 
     def check_commands(self):
-        """The processes of a wave start one after the other, and so do their ends."""
+        """The processes of a wave start, and end, one after the other."""
         self.start_deaf({"type": "command", "argv": ["/bin/sleep", "1000"]})
         starts = ProcessStarts()
         spans = self.spans(200)

@@ -108,7 +108,7 @@ def at_url(*urls):
 
 
 def redirect_here(rng):
-    """Redirects to this server under another name, so that a celld that follows makes a call too
+    """Redirects to this server under another name, so that a celld that follows makes one call too
     many."""
     code = rng.choice((301, 302, 303, 307, 308))
 

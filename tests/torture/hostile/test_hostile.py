@@ -1,5 +1,5 @@
 """Each hostile behaviour once (campaign.py draws and varies them), and tests of the tests' own
-measuring."""
+measurements."""
 
 import contextlib
 import os

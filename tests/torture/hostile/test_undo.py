@@ -9,7 +9,7 @@ from hostility import SUCCESS
 from mapped import MAPPED_ANSWERS, OF_MAPPINGS
 from provider import Provider, answer, succeed
 
-TIMEOUT_MS = 3000  # Of which a busy machine takes a part.
+TIMEOUT_MS = 3000  # A busy machine uses up a part of it.
 REFUSED = {"code": "no", "message": "No."}
 
 

@@ -38,8 +38,8 @@ TREES = os.path.join(ROOT, "build-mutants")
 BUILD_S, BASELINE_BUILD_S, TEST_S = 600, 3600, 300
 PROCESSORS = str(os.cpu_count() or 1)
 
-# The checks that could detect a mutant, by the beginning of its path; the longest beginnings first,
-# and the quickest checks. "system/LABELS" is those modules of tests/system.
+# The checks that could detect a mutant, by the beginning of its path: longer beginnings first, and
+# quicker checks first. "system/LABELS" is those modules of tests/system.
 PLANS = (
     ("cells/model/", ("test_model", "test_actors", "simulation")),
     ("cells/", ("test_actors", "simulation")),
@@ -278,7 +278,7 @@ def main():
     def add_more(parser):
         parser.add_argument("--system", action="store_true",
                             help="also run the tests of the whole daemon")
-        parser.add_argument("--only", metavar="PATH", help="only files whose path begins so")
+        parser.add_argument("--only", metavar="PATH", help="only files whose path begins with PATH")
         parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                             help="mutants to try at the same time")
     options = program.options(__doc__, add_more)

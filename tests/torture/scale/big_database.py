@@ -28,7 +28,7 @@ def _jobs(count, origins, parameters, now_ms):
         due_at = now_ms + A_WEEK_MS if state == SCHEDULED else None
         place = number if state == QUEUED else None
         ended = int(state == SUCCEEDED)
-        entity = (number - behind) * 7919 % 1_000_003  # Neighbours are no neighbours in an index.
+        entity = (number - behind) * 7919 % 1_000_003  # Neighbours are far apart in an index.
         yield (number, 1 + group % origins, state, place, marks, turn, due_at, f"e{entity}",
                f'{{"ticket":"T-{number}"}}', now_ms, due_at, ended, now_ms if ended else None,
                parameters)

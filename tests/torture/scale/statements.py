@@ -30,7 +30,7 @@ FEW, MANY = 3_000, 60_000
 RATIO_MAX = 2.0
 # Differences below this do not count: commits have different sizes in each run.
 INSTRUCTIONS_MIN = 20_000
-CUSTOMERS = 5   # Of the jobs that are in the database before.
+CUSTOMERS = 5   # Of the jobs that are in the database before the load.
 LOAD = 300      # Jobs of each kind in the load.
 # By a part of a statement's text: why it may take more for the load.
 BOUNDED = {
@@ -62,7 +62,7 @@ class Count(NamedTuple):
 
 
 class Load:
-    """Requests of all kinds. Their jobs are few; so is what they read."""
+    """Requests of all kinds. They concern few jobs, and read little."""
 
     def __init__(self, daemon, dice):
         self.daemon, self.dice = daemon, dice
@@ -104,7 +104,7 @@ class Load:
         self.request("POST", f"/v1/admin/cells/{urllib.parse.quote(cell)}/{action}")
 
     def wait_for(self, batch, ended):
-        """Until that many jobs of the batch have ended."""
+        """Waits until `ended` jobs of the batch have ended."""
         def done():
             states = self.request("GET", f"/v1/batches/{batch}").json["states"]
             return sum(states[name] for name in ("succeeded", "failed", "cancelled")) >= ended
@@ -216,7 +216,7 @@ class Load:
 
 
 def count(jobs, directory):
-    """The Counts of the load, by statement, on a database with so many jobs before."""
+    """The Counts of the load, by statement, on a database that already has `jobs` jobs."""
     flag = os.path.join(directory, "counts")
     with open(flag, "w", encoding="ascii") as file:
         file.write("0")

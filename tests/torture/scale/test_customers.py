@@ -41,7 +41,7 @@ class Customers(EndToEnd):
     def come_and_go(self, name):
         self.post([a_job("e", customer=f"{name}-{number}", services=["quick"])
                    for number in range(CUSTOMERS)])
-        # Ten thousand jobs and cells keep a busy machine for long.
+        # Ten thousand jobs and cells take a busy machine a long time.
         wait_until(lambda: not self.client.get("/v1/jobs", limit=1).json["items"],
                    "all jobs have ended and are removed", 10 * DEADLINE_S)
         wait_until(lambda: len(self.client.get("/v1/cells", limit=2).json["items"]) == 1,

@@ -1,5 +1,5 @@
-"""Memory that cannot be had: celld refuses to start, or ends at once, and says why. It never goes on
-with a part of it missing. A restart has every accepted job."""
+"""Out of memory: celld refuses to start, or ends at once, and says why. It never continues with a
+part of itself missing. A restart has every accepted job."""
 
 import http.client
 import resource
@@ -13,7 +13,7 @@ from daemon import Daemon, EndToEnd, a_config, a_job
 MIB = 1 << 20
 CLIENTS = 8
 JOBS_EACH = 60
-REFUSED = (1, 3, -signal.SIGABRT)  # The C library aborts when it cannot do without memory itself.
+REFUSED = (1, 3, -signal.SIGABRT)  # The C library aborts when it runs out of memory itself.
 REASONS = "out of memory|no more threads or memory|Resource temporarily unavailable"
 
 

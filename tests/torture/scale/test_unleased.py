@@ -24,7 +24,7 @@ class Unleased(EndToEnd):
         self.assertEqual(answer.json["accepted"], LINES_EACH, answer)
 
     def test_a_hundred_thousand_jobs_that_no_worker_asks_for_hold_up_nothing(self):
-        """All are of one customer, and one slot is for all of them."""
+        """All are of one customer and share one slot with the other jobs."""
         self.start({"services": {"vm": {"type": "pull"}, "demo": {"type": "simulated"}},
                     "store": {"recent_jobs": 1000},
                     "cells": [{"pool": {"size": 1}, "queue": {"max_jobs": 10 ** 6}}],

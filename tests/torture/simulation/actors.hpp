@@ -165,7 +165,7 @@ caf::actor spawn_client(caf::actor_system& system, std::shared_ptr<World> world,
                         CellDispatcher dispatcher, Retention retention, std::size_t listed_max,
                         std::shared_ptr<ClientState> state);
 
-/// Workers outside, who speak to the engine as the API does for them
+/// Workers outside, which speak to the engine as the API does for them
 /// (src/http/api/lease_gateway.cpp). They work, send heartbeats and report in time; they also
 /// stall, vanish, hang up, report late, twice and falsely, and ask for their leases after a crash.
 /// Once the world is gentle, they only succeed.

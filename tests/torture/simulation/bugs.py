@@ -193,7 +193,7 @@ BUGS = (
     ),
     Bug(
         "lease-cut-short", ("lease-kept",),
-        "a dispatcher that starts ends leases outside at the second step of a job and the following",
+        "at its start, a dispatcher ends the leases outside at all steps of a job but the first",
         "cells/actors/job_dispatcher.cpp",
         (("    const bool outside = !job->steps[job->step].worker.empty();\n",
           "    const bool outside = !job->steps[job->step].worker.empty() && !(BUG && job->step > "
@@ -1397,7 +1397,7 @@ BUGS = (
     ),
     Bug(
         "overlap-ignored", ("overlap",),
-        "a schedule does not look whether its last job has ended",
+        "a schedule does not check whether its last job has ended",
         "cells/actors/schedule_desk.cpp",
         (("entry.schedule.spec.overlap == Overlap::allow || last_job == 0)",
           "BUG || entry.schedule.spec.overlap == Overlap::allow || last_job == 0)"),),

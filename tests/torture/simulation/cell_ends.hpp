@@ -16,7 +16,7 @@ using namespace cells;
 /// which no job was due, unless such jobs fill the queue.
 class CellEnds {
  public:
-  /// The engine does not know of the ends before.
+  /// The new dispatcher does not know of earlier ends.
   void dispatcher_started(SteadyTime now) {
     ends_.clear();
     started_ = now;
@@ -59,14 +59,14 @@ class CellEnds {
     SteadyTime busy;  ///< Without the time in which the cell had no jobs.
   };
 
-  /// For how long the cell has had no jobs, at least as the engine knows.
+  /// How long the cell has had no jobs, less the time that the engine may not know of yet.
   microseconds empty_until(SteadyTime now) const {
     if (!empty_since_) return empty_;
     return empty_ + std::max<microseconds>(now - *empty_since_ - 2 * in_transit, microseconds{0});
   }
 
-  /// The ends from the first of these times on that the engine had heard of by the second. Of those
-  /// just after its start, only the dispatcher before it may have heard.
+  /// Counts the ends from `busy` on that the engine had heard of by `heard`. A dispatcher may not
+  /// hear of ends just after its start, because its predecessor did.
   std::size_t count_later(SteadyTime busy, SteadyTime heard) const {
     return static_cast<std::size_t>(std::count_if(ends_.begin(), ends_.end(), [&](const End& end) {
       return end.busy >= busy && end.at <= heard && end.at >= started_ + in_transit;

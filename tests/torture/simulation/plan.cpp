@@ -39,7 +39,7 @@ CellSettings draw_settings(Dice& dice) {
   return settings;
 }
 
-/// One seed in three has all faults.
+/// One seed in three has all faults before Fault::outside; the later ones are drawn one by one.
 std::set<Fault> draw_without(Dice& dice) {
   std::set<Fault> without;
   if (dice.one_in(3)) return without;
@@ -68,7 +68,7 @@ void draw_workers(Plan& plan, Dice& dice) {
   }
 }
 
-/// Two lines of all batches are never alike.
+/// No two lines of all batches are alike.
 ProducerPlan draw_producer(const Plan& plan, std::size_t number, Dice& dice) {
   ProducerPlan producer;
   producer.has_keys = !dice.one_in(4);

@@ -26,8 +26,8 @@ std::uint64_t seed_of(std::uint64_t seed, Stream stream) {
   return seed * 4 + static_cast<std::uint64_t>(stream);
 }
 
-/// Dice whose seed has this bit otherwise are like no other dice of any run. It is one of the bits
-/// that give no rates to the few seeds that find the rarest planted bugs.
+/// The bit in which the seed of the rates differs, so that their dice are unlike all others of any
+/// run. With this bit, the few seeds that find the rarest planted bugs draw no rates.
 constexpr std::uint64_t apart = std::uint64_t{1} << 57;
 
 /// The weights of the faults that happen at a given moment.

@@ -66,7 +66,7 @@ class Turns {
   void forget() { cells_.clear(); }
 
  private:
-  /// What each of the two had received when it began.
+  /// What each of the two customers had received when the stretch began.
   struct Stretch {
     microseconds first{};
     microseconds second{};

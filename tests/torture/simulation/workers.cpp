@@ -214,8 +214,8 @@ class WorkersActor : public caf::event_based_actor {
     work_on(worker, lease);
   }
 
-  /// Draws what the worker does with the lease. Reports and heartbeats come at any time, at the
-  /// deadline among others.
+  /// Draws what the worker does with the lease. Reports and heartbeats come at any time, even
+  /// at the deadline.
   void work_on(Worker& worker, const LeaseOut& held) {
     const Lease lease = held.job->lease;
     const JobId job = held.job->id;

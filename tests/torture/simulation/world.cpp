@@ -516,7 +516,7 @@ void World::check_idle_cells() {
   std::erase_if(idle_since_, [&](const auto& item) { return !idle.contains(item.first); });
 }
 
-/// A step that has begun still goes by the former time.
+/// A step of retention that has begun still uses the former time.
 void World::retention_changed(milliseconds keep) {
   former_keep_ = shortest_keep();
   keep_ = keep;

@@ -91,7 +91,7 @@ void World::batch_answered(const BatchReport& report) {
   check_batch_row(report, is_certain);
 }
 
-/// The row of a batch counts what was accepted. It goes with the last job.
+/// The row of a batch counts what was accepted. The store removes it with the last job.
 void World::check_batch_row(const BatchReport& report, bool is_certain) {
   const std::string name = "batch " + format_job_id(report.id);
   const auto& batches = disk->content().batches;

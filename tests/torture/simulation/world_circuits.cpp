@@ -50,8 +50,8 @@ microseconds idle_between(Calls calls) {
 }  // namespace
 
 /// The circuit of the service under its present policy; null: it has none, or the policy may have
-/// changed. The engine goes on counting failures over a change; the world begins anew, and trusts
-/// its own count when the failures that it has not seen are out of the window.
+/// changed. The engine goes on counting failures across a change; the world starts over, and trusts
+/// its own count once the failures that it has not seen are out of the window.
 World::WatchedCircuit* World::watched_circuit(const std::string& service) {
   if (dying_) {
     circuits_.erase(service);
@@ -107,8 +107,8 @@ void World::become_unclear(WatchedCircuit& circuit, const CircuitPolicy& policy)
 }
 
 /// The answer to a call that began before the circuit opened, or may have opened, does not close
-/// it. Of an answer that arrives shortly after the circuit opened, the engine may have heard first;
-/// a call that began then may be a probe.
+/// it. The world is unsure just after the opening: the engine may have heard of the answer before
+/// it opened the circuit, and a call that began then may be a probe.
 void World::note_alive(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy) {
   if (circuit.opened_at && !began_behind(circuit, began)) {
     const bool is_certain =
@@ -123,8 +123,8 @@ void World::note_alive(WatchedCircuit& circuit, SteadyTime began, const CircuitP
   circuit.unclear_until = now_steady;
 }
 
-/// The time for which failing calls ran does not count towards the window. Near its bound it may
-/// make a difference when the engine heard of an end.
+/// The time for which failing calls ran does not count towards the window. Near the window's bound,
+/// the moment at which the engine heard of an end may make a difference.
 void World::note_failing(WatchedCircuit& circuit, SteadyTime began, const CircuitPolicy& policy) {
   auto& failures = circuit.failures;
   failures.push_back({began, now_steady});

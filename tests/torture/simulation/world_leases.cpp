@@ -31,7 +31,7 @@ bool has_report(const Job& job, const StepReport& report) {
 
 // --- What the engine does with leases ------------------------------------------------------------
 
-/// A start: the leases that are on disk are live, each with its timeout afresh.
+/// A start: the leases that are on disk are live, each with its full timeout.
 void World::keep_leases() {
   for (const auto& [id, stored] : disk->jobs()) {
     const Job& job = *stored.job;
@@ -50,7 +50,7 @@ void World::keep_leases() {
   }
 }
 
-/// A dispatcher that starts gives the leases outside their timeout afresh.
+/// A dispatcher that starts gives the leases outside their full timeout again.
 void World::expect_fresh_deadlines(const CellKey& cell) {
   for (const Lease& lease : live_[cell]) {
     const auto found = handed_out_.find(lease);
@@ -84,7 +84,7 @@ bool World::is_to_be_cancelled(JobId id) const {
   return stored != disk->jobs().end() && stored->second.job->cancel_requested;
 }
 
-/// A lease outside ends by a report, at its deadline, when its job expires, and when its worker has
+/// A lease outside ends by a report, at its deadline, when its job expires, or when its worker has
 /// hung up. One that its worker does not know of yet also ends when its job is cancelled.
 void World::check_outside_end(const Job& before, AbortCause cause) {
   if (answers_.contains(before.lease)) return;

@@ -25,7 +25,7 @@ std::pair<RateQuota, RateQuota> rates_of(const CellSettings& settings) {
   return {settings.submissions, settings.customer.submissions};
 }
 
-/// Once a time is given, the number of events from it on that are of the customer, or of any.
+/// The number of events from `since` on, of this customer or, if it is null, of all.
 template <class Events>
 std::size_t count_since(const Events& events, SteadyTime since, const std::string* customer) {
   return static_cast<std::size_t>(
@@ -111,7 +111,7 @@ std::size_t World::customer_jobs_at_most(const CellKey& cell, const std::string&
          static_cast<std::size_t>(under_way);
 }
 
-/// What so many jobs take at most.
+/// The most bytes that this many jobs can take.
 std::uint64_t World::bytes_at_most(std::size_t jobs) const {
   return jobs * job_bytes_most_;
 }
@@ -173,8 +173,7 @@ bool World::may_be_too_fast(const RateQuota& quota, const CellKey& cell,
   });
 }
 
-/// A dispatcher that starts or gets other limits begins anew, with what clients ask for from now
-/// on.
+/// A dispatcher that starts or gets other limits counts only what clients ask for from now on.
 void World::watch_rates_afresh(const CellKey& cell) {
   accepted_[cell] = {now_steady, {}};
 }

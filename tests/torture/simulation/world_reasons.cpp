@@ -121,8 +121,8 @@ bool World::may_lack_room(const CellKey& cell, std::uint32_t size) const {
                      [&](const Routing* routing) { return may_lack_room(*routing, cell, size); });
 }
 
-/// Whether the cell may be denied the size: because of its burst, or because all cells that there
-/// may be take the capacity, each with the most that it may demand.
+/// Whether the cell may be denied the size: because of its burst, or because all cells that may
+/// exist take the capacity, each with the most that it may demand.
 bool World::may_lack_room(const Routing& routing, const CellKey& cell, std::uint32_t size) const {
   const CellRule* rule = rule_of_cell(routing, cell);
   if (!rule) return true;  // Its burst is that of an earlier configuration.

@@ -55,7 +55,7 @@ void World::request_failed(std::uint64_t number) {
     auto& asked = cancels_asked_[request.job->id];
     asked.unanswered -= 1;
     asked.answered_at = now_steady;
-    // A store that has failed never writes it, and the daemon knows of it until it ends.
+    // A failed store never writes the request, and the daemon knows of it until the end.
     asked.until = dying_ ? SteadyTime::max() : now_steady + written_within;
   } else if (request.job) {
     for (auto& asked : reopenings_asked_[request.job->id]) {

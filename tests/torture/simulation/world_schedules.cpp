@@ -34,7 +34,7 @@ void World::firing_failed(std::uint64_t number, const std::string& schedule) {
   request_failed(number);
 }
 
-/// It tries again until the next due time after the first refusal has come.
+/// The desk tries again until the next due time after the first refusal has come.
 void World::note_refused_firing(const std::string& schedule, const PendingRequest& request) {
   auto& watched = watched_[schedule];
   watched.was_refused = true;

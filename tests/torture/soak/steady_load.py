@@ -113,7 +113,7 @@ class SteadyLoad:
 
     def run(self, seconds):
         """Keeps the load up for this long. Returns the faults."""
-        # Those that follow end first: they wait for changes that the others make.
+        # Followers end first: they wait for changes that the other operators make.
         operators = [Operator(self.daemon, 2.0, self.follow),
                      Operator(self.daemon, 2.0, self.administer)]
         operators += [Operator(self.daemon, PER_S, self.use) for _ in range(CLIENTS)]
@@ -169,7 +169,7 @@ class SteadyLoad:
         return answer_
 
     def accept_all(self, client, lines):
-        """Submits so many jobs in one request, each of another customer and with another label."""
+        """Submits `lines` jobs in one request, each of another customer and with another label."""
         numbers = [str(next(self.numbers)) for _ in range(lines)]
         jobs = [a_job("e", customer=f"c-{number}", services=["demo"], labels={"n": number})
                 for number in numbers]

@@ -446,7 +446,7 @@ Request Generator::change_schedule() {
   }
 }
 
-/// Often of the progress that is stored.
+/// Often applies to the stored progress.
 ScheduleAdvance Generator::some_advance() {
   ScheduleAdvance advance{
       some_schedule(), dice_.below(3), WallTime{milliseconds{dice_.below(3)}}, {}};

@@ -32,7 +32,7 @@ struct Looked {
 
 struct Record {
   std::size_t sent = 0;               ///< Operations.
-  std::size_t durable = 0;            ///< So many of them must survive a crash.
+  std::size_t durable = 0;            ///< This many operations must survive a crash.
   std::vector<std::size_t> answered;  ///< Operations, in the order of their answers.
   std::vector<Looked> looked;         ///< By the reader, in the order of its answers.
   std::vector<Looked> counted;        ///< Answers to CountNeeds.

@@ -48,7 +48,7 @@ struct AnswerField {
   std::size_t alternative = 0;
   std::size_t field = 0;
 };
-/// The first field is number 0; nothing if there are not so many.
+/// The first field is number 0; nothing if there are fewer.
 std::optional<AnswerField> answer_field(std::size_t number);
 std::string to_text(const AnswerField& field);
 /// Changes this field of an answer. False: the answer is another one, or the field has no part that

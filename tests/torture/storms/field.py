@@ -135,7 +135,7 @@ class Field:
         until = self.ended_at + (NORMAL_S_MAX + goodput.CALM_S if MEASURED else 1.0)
         await asyncio.sleep(max(0.0, until - time.time()))
         self.calm_at = time.time()
-        self.client.close()  # It reconnects. celld may have closed its connection when idle.
+        self.client.close()  # It reconnects: celld may have closed the idle connection.
         began = time.monotonic()
         try:
             await asyncio.wait_for(self.load.quiet(), DEADLINE_S)
@@ -154,7 +154,7 @@ class Field:
             f"a lone job takes {lone_s:.2f} s; before the storm it took {self.lone_s:.2f} s")
 
     async def wait_until_all_ended(self):
-        """Waits until all jobs have ended, for as long as some do."""
+        """Waits until all jobs have ended, as long as their number keeps falling."""
         left, give_up_at = self.unfinished(), time.monotonic() + DEADLINE_S
         while left and time.monotonic() < give_up_at:
             await asyncio.sleep(0.02)

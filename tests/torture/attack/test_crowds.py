@@ -10,7 +10,7 @@ import unittest
 
 import wire
 from crowd import Crowd, raise_descriptor_limit
-from daemon import stays, wait_until
+from daemon import DEADLINE_S, stays, wait_until
 from siege import Siege
 from wire import JSON, request, submission
 
@@ -63,13 +63,20 @@ class SlowClients(Siege):
         self.assert_nothing_of("acme")
 
     def test_incomplete_bodies_do_not_fill_memory(self):
-        """Each client sends nearly the whole MiB that it may, and then nothing. All incomplete
-        bodies together have a bound: the room of 4 MiB, and 16 KiB for each that waits. Besides,
-        the allocator keeps some freed memory, and the victim's own jobs take some."""
+        """After a first request with a body that needs room, each client sends nearly the whole MiB
+        that it may, and then nothing. All incomplete bodies together have a bound: the room of 4
+        MiB, and 16 KiB for each that waits. Besides, the allocator keeps some freed memory, and the
+        victim's own jobs take some."""
         self.start_siege(body_timeout_ms=2500)
+        first = request("POST", "/v1/jobs", b" " * 20_000, JSON)
         head = request("POST", "/v1/jobs", b"", JSON, "Content-Length: 1048576")
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(150).send(head)
+            crowd.join(150).send(first)
+            for member in crowd.members:
+                member.settimeout(DEADLINE_S)
+                self.assertTrue(member.recv(1 << 16).startswith(b"HTTP/1.1 400 "))
+                member.setblocking(False)
+            crowd.send(head)
             until = time.monotonic() + 2
             for _ in range(64):
                 crowd.send(b" " * 16_000)
@@ -174,6 +181,7 @@ class Scarcity(Siege):
         with Crowd(self.daemon) as crowd:
             crowd.join(400).send(LIVENESS)
             wait_until(lambda: self.descriptors() >= before + 49, "no descriptor is left")
+            wait_until(lambda: crowd.send(b"") < 100, "celld closes the connections of the others")
             for i in range(50):
                 job = json.loads(submission(f"e-{i}").partition(b"\r\n\r\n")[2])
                 self.assertEqual(client.post("/v1/jobs", job).status, 202)
@@ -264,6 +272,17 @@ class Readers(Siege):
             crowd.send(request("GET", "/v1/jobs?customer=filler"))
             wait_until(lambda: self.descriptors() >= before + 5, "all are connected")
             wait_until(lambda: self.descriptors() <= before, "celld has closed the connections")
+
+    def test_answers_beyond_the_bound_on_unsent_bytes_are_given_up(self):
+        """celld keeps only the client that read last."""
+        self.start_siege(write_timeout_ms=600_000, max_unsent_bytes=65_536)
+        self.fill(4, 1_000_000)
+        before = self.descriptors()
+        with Crowd(self.daemon) as crowd:
+            crowd.join(3, receive_buffer=4096)
+            wait_until(lambda: self.descriptors() >= before + 3, "all are connected")
+            crowd.send(request("GET", "/v1/jobs?customer=filler"))
+            wait_until(lambda: self.descriptors() <= before + 1, "celld has closed the connections")
 
     def test_resets_in_the_middle_of_large_answers_do_no_harm(self):
         self.start_siege()

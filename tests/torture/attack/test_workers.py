@@ -149,12 +149,18 @@ class Batches(PullSiege):
     def open_batches(self):
         return self.client.get("/v1/batches", limit=1000).json["items"]
 
+    def total(self):
+        return sum(batch["total"] for batch in self.open_batches())
+
     def test_thirty_two_batches_that_pause_make_room_one_by_one(self):
+        """The batch that began last has paused for the longest time."""
         self.start_siege()
         with self.siege(), Crowd(self.daemon) as crowd:
             self.join(crowd, BATCHES_MAX)
-            wait_until(lambda: sum(batch["total"] for batch in self.open_batches()) == BATCHES_MAX,
-                       "each batch has its line")
+            wait_until(lambda: self.total() == BATCHES_MAX, "each batch has its line")
+            for number, member in enumerate(crowd.members[:-1]):
+                member.send(chunk(line(f"f{number}")))
+            wait_until(lambda: self.total() == 2 * BATCHES_MAX - 1, "all others have one more")
             body = line("late")
             late = request("POST", "/v1/batches", body, "Content-Type: application/x-ndjson")
             refused = wire.talk(self.daemon, late, until=bool)
@@ -164,10 +170,9 @@ class Batches(PullSiege):
                        "a batch that pauses makes room")
             crowd.send(b"0\r\n\r\n")
             reports = [self.report(outcome) for outcome in crowd.receive(patience_s=2)]
-        self.assertEqual({report["accepted"] for report in reports}, {1})
-        stopped = [report for report in reports if report["stopped_at_line"] is not None]
-        self.assertEqual([report["stopped_at_line"] for report in stopped], [2])
-        self.assertEqual(stopped[0]["errors"][-1]["type"], "/problems/request-timeout")
+        self.assertEqual([(report["accepted"], report["stopped_at_line"]) for report in reports],
+                         (BATCHES_MAX - 1) * [(2, None)] + [(1, 2)])
+        self.assertEqual(reports[-1]["errors"][-1]["type"], "/problems/request-timeout")
         self.assertEqual(len(self.open_batches()), BATCHES_MAX + 1)
 
     def report(self, outcome):

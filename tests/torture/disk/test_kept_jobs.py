@@ -1,8 +1,10 @@
 """A graceful shutdown keeps the jobs in memory of a cell that asks for it (`on_stop`) in a file. The
-file and its name are on disk before celld ends."""
+file and its name are on disk before celld ends. The next life takes up the jobs and removes the
+file for good."""
 
 import dataclasses
 import enum
+import itertools
 import shutil
 import struct
 import unittest
@@ -58,8 +60,7 @@ class KeptJobs(unittest.TestCase):
 
     def test_the_file_of_kept_jobs_and_its_name_are_on_disk(self):
         records = self.keep_a_job()
-        renamed, = [index for index, record in enumerate(records)
-                    if record.kind == Kind.RENAME and record.payload.endswith(b".kept")]
+        renamed = self.place(records, Kind.RENAME)
         fresh = records[renamed].payload.split(b"\0")[0]
         files = {record.target for record in records[:renamed]
                  if record.kind == Kind.OPEN and record.payload == fresh}
@@ -68,10 +69,29 @@ class KeptJobs(unittest.TestCase):
         self.assertTrue(changed, "the file was written")
         self.assertTrue(self.synced(records[changed[-1]:renamed], files),
                         "after the last write, and before the file has its name, a sync")
-        later = records[renamed:]
-        directories = {record.target for record in later if record.kind == Kind.OPEN_DIRECTORY}
-        self.assertTrue(self.synced(later, directories), "a sync of the directory")
+        self.assertTrue(self.synced_directory(records[renamed:]), "a sync of the directory")
+
+    def test_the_file_of_kept_jobs_is_gone_from_the_disk_before_celld_writes_anything(self):
+        earlier = len(self.keep_a_job())
+        self.daemon.start()
+        self.assertEqual(self.daemon.stop(), 0, self.daemon.log())
+        records = read(self.daemon.disk_log)[earlier:]
+        removed = self.place(records, Kind.UNLINK)
+        before_a_write = list(itertools.takewhile(lambda record: record.kind != Kind.WRITE,
+                                                  records[removed:]))
+        self.assertTrue(self.synced_directory(before_a_write), "a sync of the directory")
+
+    @staticmethod
+    def place(records, kind):
+        """The index of the only record of this kind that is about the file of kept jobs."""
+        index, = [index for index, record in enumerate(records)
+                  if record.kind == kind and record.payload.endswith(b".kept")]
+        return index
 
     @staticmethod
     def synced(records, targets):
         return any(record.kind == Kind.SYNC_END and record.target in targets for record in records)
+
+    def synced_directory(self, records):
+        return self.synced(records, {record.target for record in records
+                                     if record.kind == Kind.OPEN_DIRECTORY})

@@ -30,7 +30,7 @@ class Stream:
         self.text = b""
         self.last_event_id = last_event_id
 
-    def _line(self):
+    def line(self):
         """The next line of the stream; None at its end."""
         while b"\n" not in self.text:
             size = self.file.readline()
@@ -47,7 +47,7 @@ class Stream:
         """(event, data) of the next event; None at the end of the stream."""
         fields = {}
         while True:
-            line = self._line()
+            line = self.line()
             if line is None:
                 return None
             if not line:
@@ -62,7 +62,7 @@ class Stream:
     def position(self):
         """The next `id` that comes without an event; comments are skipped."""
         while True:
-            line = self._line()
+            line = self.line()
             if line is None or line.startswith("event:"):
                 raise AssertionError("an event or the end instead of a position")
             if line.startswith("id: "):

@@ -88,13 +88,17 @@ class Events(EndToEnd):
         quiet.close()
         self.assert_nothing_is_missed("/v1/events?customer=bolt", quiet)
 
-    def test_unrelated_changes_cause_no_gap_for_a_client_without_events(self):
+    def test_a_quiet_stream_gets_comments_and_no_gap_from_unrelated_changes(self):
         self.start()
+        scheduled = self.submit(a_job("scheduled", delay_ms=3_600_000))
+        of_job = self.stream(f"/v1/jobs/{scheduled}/events")
+        self.assertEqual(of_job.jobs(1)[0]["state"], "scheduled")
         quiet = self.stream("/v1/events?customer=bolt")
         wait_until(quiet.position, "the stream has sent its position")
         first = quiet.last_event_id
         self.wait_for_end(self.submit(a_job("a")))
         wait_until(lambda: quiet.position() != first, "the position advances", 40)
+        self.assertEqual(of_job.line(), ":")
         quiet.close()
 
     def test_many_clients_that_reconnect_at_once_each_get_all_they_missed(self):

@@ -43,6 +43,12 @@ class Jobs(EndToEnd):
         self.assertNotIn(b"s3cret", done.body)
         self.assertNotIn("s3cret", daemon.log())
 
+    def test_celld_calls_a_provider_without_the_proxy_of_its_environment(self):
+        proxy = "http://127.0.0.1:1"
+        self.variables = {"http_proxy": proxy, "all_proxy": proxy, "no_proxy": "", "NO_PROXY": ""}
+        self.start()
+        self.assertEqual(self.wait_for_end(self.submit(a_job()))["state"], "succeeded")
+
     def test_the_answer_to_a_submission_has_the_whole_job(self):
         client = self.start()
         self.provider.hold("/dns")

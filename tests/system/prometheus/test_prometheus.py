@@ -184,7 +184,8 @@ class Scraped(EndToEnd):
     def setUp(self):
         super().setUp()
         config = a_config(self.provider, cells=[{"customer": "acme", "queue": {"max_jobs": 3}},
-                                                {"product": "mail", "per": ["customer"]}, {}])
+                                                {"product": "mail", "per": ["customer"]}, {}],
+                          limits={"max_connections": 20})
         config["services"] |= {"demo": {"type": "simulated", "circuit": {}}, "vm": {"type": "pull"}}
         self.config = config
         self.start(config)
@@ -261,6 +262,11 @@ class Exposition(Scraped):
         self.assertGreaterEqual(samples["celld_queue_wait_seconds_count"], 3)
         self.assertGreater(samples["celld_store_commit_seconds_count"], 0)
         self.assertGreater(samples['celld_store_file_bytes{file="database"}'], 0)
+
+    def test_connections_are_counted_beside_their_limit(self):
+        samples = self.samples()
+        self.assertEqual(samples["celld_http_connections_max"], 20)
+        self.assertIn(samples["celld_http_connections"], range(1, 20))
 
     def test_a_job_that_waits_makes_the_oldest_age_grow(self):
         self.assertEqual(self.client.post("/v1/admin/cells/acme/*/pause", {}).status, 200)

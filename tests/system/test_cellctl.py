@@ -224,6 +224,12 @@ class Requests(CellctlTest):
         self.run_cellctl("job", "get", "a\r\nX-Y: z/../b ?c#d", "--url", url)
         self.assertEqual(requests[0][0], "/v1/jobs/a%0D%0AX-Y%3A%20z%2F..%2Fb%20%3Fc%23d")
 
+    def test_a_list_asks_for_the_page_of_its_flags(self):
+        url, requests = self.canned((200, {}, b'{"items": []}'))
+        for kind, path in (("batch", "batches"), ("schedule", "schedules"), ("cell", "cells")):
+            self.cellctl(kind, "list", "--limit", "2", "--cursor", "c", "--url", url)
+            self.assertEqual(requests[-1][0], f"/v1/{path}?limit=2&cursor=c")
+
     def test_a_path_in_the_url_prefixes_every_path_and_a_proxy_receives_the_whole_url(self):
         url, requests = self.canned((200, {}, b'{"items": []}'))
         self.cellctl("service", "list", "--url", f"{url}/below/")
@@ -701,8 +707,11 @@ class OnATerminal(CellctlTest):
 
     def test_watch_reports_on_standard_error_that_celld_does_not_answer_and_keeps_trying(self):
         self.start()
-        self.submit(a_job(delay_ms=60000))
-        watches = [self.begin("job", "list", "--watch", "100ms", *more) for more in ((), ["--json"])]
+        line = json.dumps(a_job(delay_ms=60000)).encode() + b"\n"
+        batch = self.cellctl_json("submit", "--batch", "-f", "-", stdin=line)["id"]
+        watches = [self.begin(*words) for words in (
+            ("job", "list", "--watch", "100ms"), ("job", "list", "--watch", "100ms", "--json"),
+            ("batch", "watch", batch, "--interval", "100ms"))]
         for watch in watches:
             self.a_line(watch.stdout)  # A watch whose first request fails ends.
         self.daemon.kill()

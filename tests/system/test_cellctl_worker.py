@@ -356,6 +356,16 @@ class Worker(CellctlTest):
             self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1), ended)
         self.assertEqual(self.lines("order"), ["begins", "ends"] * 4)
 
+    def test_a_worker_leaves_alone_the_leases_that_its_host_has_for_another_service(self):
+        self.start(services={**SERVICES, "db": {"type": "pull"}})
+        self.submit(a_job("a", services=["db"]))
+        leases = self.client.post("/v1/services/db/leases", {"worker": "host-1"}).json["leases"]
+        self.assertEqual(len(leases), 1)
+        self.work("echo $CELLD_IDEMPOTENCY_KEY >>done")
+        job = self.submit_vm("b")
+        self.wait_for_end(job)
+        self.assertEqual(self.lines("done"), [f"{job}.vm"])
+
     def test_two_workers_of_one_name_do_not_run_at_once(self):
         self.start(defaults={"timeout_ms": 60_000})
         self.submit_vm()

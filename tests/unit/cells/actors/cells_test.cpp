@@ -16,6 +16,22 @@ TEST_CASE("an instance of a template closes when it is idle, and opens again") {
   CHECK(engine.state(second) == JobState::succeeded);
 }
 
+TEST_CASE("an instance closes only after it has been idle without a break") {
+  const CellKey acme{"acme", "*"};
+  Fixture engine{1, true};  // It closes two seconds after its last job.
+  engine.succeed(engine.submit("a"));
+  engine.pass(milliseconds{1000});
+  auto request = engine.request("b");
+  request.spec.timeout = milliseconds{10'000};
+  const JobId job = engine.submit(std::move(request));
+  for (int second = 0; second < 2; ++second) engine.pass(milliseconds{1000});
+  engine.succeed(job);
+  engine.pass(milliseconds{1000});
+  CHECK(engine.has_cell(acme));
+  engine.pass(milliseconds{1000});
+  CHECK_FALSE(engine.has_cell(acme));
+}
+
 TEST_CASE("an instance that gets no job while it is closing does close") {
   constexpr milliseconds tick{5000};
   int ticks = 0;

@@ -242,10 +242,14 @@ TEST_CASE("a failure that a worker reports is retried, or is final") {
   REQUIRE(jobs_of(leases) == Ids{a, b});
   auto retryable = outcome(CallOutcome::Kind::retryable, "disk_full");
   retryable.retry_after = milliseconds{5000};
+  retryable.messages.push_back({WallTime{}, Severity::warning, "", "no space is left"});
   CHECK(engine.end_lease(leases[0].job->lease, retryable));
+  const Message reported{engine.wall, Severity::warning, "vm", "no space is left"};
   CHECK(engine.end_lease(leases[1].job->lease, outcome(CallOutcome::Kind::rejected, "no_such_os")));
   CHECK(engine.state(a) == JobState::retrying);
   CHECK(engine.stored(a)->steps[0].report == StepReport{leases[0].job->lease, false});
+  REQUIRE_FALSE(engine.stored(a)->messages.empty());
+  CHECK(engine.stored(a)->messages[0] == reported);
   CHECK(engine.state(b) == JobState::failed);
   CHECK(engine.stored(b)->error->code == "no_such_os");
   engine.pass(milliseconds{4999});
@@ -525,6 +529,7 @@ TEST_CASE("leases of several cells fill one request") {
   for (const auto* customer : {"a", "b", "c"}) {
     for (int n = 0; n < 4; ++n) engine.submit(pulled(engine, std::to_string(n), customer));
   }
+  CHECK(engine.service("vm").waiting == 12);
   CHECK(engine.lease("host-1", 5).size() == 5);
   CHECK(engine.lease("host-1", 5).size() == 1);
 }
@@ -554,6 +559,14 @@ TEST_CASE("an answer ends once the jobs of all its cells have as many bytes as i
   CHECK(engine.lease("host-1", 5).size() == 2);
   CHECK(engine.lease("host-1", 5).size() == 2);
   CHECK(engine.lease("host-1", 5).size() == 1);
+  auto listing = engine.self()->request(engine.engine(), caf::infinite, ListLeases{});
+  engine.run_all();
+  listing.receive(
+      [](const LeasesListed& listed) {
+        CHECK(listed.leases.size() == 2);
+        CHECK(listed.more);
+      },
+      [](const caf::error&) { FAIL("no answer"); });
 }
 
 TEST_CASE("a paused cell grants no lease until it is resumed") {
@@ -695,6 +708,9 @@ TEST_CASE("the status of a pull service counts its leases and the requests that 
   CHECK(engine.service("vm").leases->granted == 2);
   CHECK(engine.service("vm").leases->requests_waiting == 1);
   for (const auto& lease : leases) engine.end_lease(lease.job->lease, success);
+  CHECK(engine.service("vm").ended_per_s == 0.2);
+  engine.pass(milliseconds{10'000});
+  CHECK(engine.service("vm").ended_per_s == 0);
   engine.pass(std::chrono::minutes{5});
   CHECK(engine.service("vm").in_flight == 0);
   CHECK(engine.service("vm").leases->granted == 2);

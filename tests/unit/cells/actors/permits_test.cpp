@@ -89,6 +89,9 @@ TEST_CASE("no more calls are in flight than the limit allows") {
   }
   for (const JobId job : jobs) CHECK(engine.state(job) == JobState::succeeded);
   CHECK(engine.service("dns").waiting == 0);
+  CHECK(engine.service("dns").ended_per_s == 0.5);
+  engine.pass(milliseconds{10'000});
+  CHECK(engine.service("dns").ended_per_s == 0);
 }
 
 TEST_CASE("a job over a limit takes no worker from other services") {
@@ -104,6 +107,7 @@ TEST_CASE("a limit holds for all cells together, and cells take turns") {
   Protected engine{{at_most(1), std::nullopt}, 4, true};
   for (int n = 0; n < 10; ++n) engine.submit("flood", "f" + std::to_string(n));
   for (int n = 0; n < 5; ++n) engine.submit("quiet", "q" + std::to_string(n));
+  CHECK(engine.service("dns").waiting == 14);
   int of_quiet = 0;
   for (int turn = 0; turn < 10; ++turn) {
     REQUIRE(engine.in_flight() == 1);

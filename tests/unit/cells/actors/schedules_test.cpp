@@ -354,6 +354,9 @@ TEST_CASE("schedules take no more memory than the limit allows, counting those b
         Answers{Outcome::done, Outcome::too_many});
   CHECK(desk.put("a", large(12'001)).outcome == Outcome::too_many);
   CHECK(desk.put("a", large(12'000)).outcome == Outcome::done);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"b", {}}).outcome == Outcome::done);
+  CHECK(desk.put("d", large(10'001)).outcome == Outcome::too_many);
+  CHECK(desk.put("d", large(10'000)).outcome == Outcome::added);
 }
 
 TEST_CASE("a deleted schedule fires nothing more") {

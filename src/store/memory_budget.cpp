@@ -45,7 +45,9 @@ std::uint64_t memory_bytes(const Job& job) {
   };
   add_pairs(spec.labels);
   add_pairs(job.properties);
-  for (const auto& step : job.steps) bytes += sizeof(step) + heap(step.worker);
+  for (const auto& step : job.steps) {
+    bytes += sizeof(step) + heap(step.worker) + heap(step.operation);
+  }
   for (const auto& message : job.messages) {
     bytes += sizeof(message) + heap(message.service) + heap(message.text);
   }

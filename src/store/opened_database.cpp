@@ -61,7 +61,8 @@ Connection open_for_writing(const std::string& path, const SqliteOptions& option
   connection.execute("PRAGMA synchronous = FULL");
   connection.execute("PRAGMA mmap_size = 0");
   connection.execute("PRAGMA cache_size = -16384");
-  connection.execute("PRAGMA journal_size_limit = 67108864");
+  const auto bytes_kept = std::to_string(options.wal_bytes_kept);
+  connection.execute(("PRAGMA journal_size_limit = " + bytes_kept).c_str());
   bring_up_to_date(connection, path);
   if (options.compact || !has_page_checksums(connection.handle())) rewrite(connection, path);
   connection.execute("PRAGMA temp_store = MEMORY");

@@ -95,6 +95,22 @@ TEST_CASE("only open jobs that are to be kept are written") {
   CHECK(kept.jobs.begin()->first == 2);
 }
 
+TEST_CASE("a file that a crash left unfinished adds nothing to the next one") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  const auto write = [&](JobId id) {
+    MemoryJobs jobs;
+    jobs.apply(InsertJob{in_memory(sketch_job({.id = id}))});
+    return write_kept_jobs(path, content_of(jobs), keep_all);
+  };
+  REQUIRE(write(1).empty());
+  std::filesystem::rename(path, path + ".new");
+  REQUIRE(write(2).empty());
+  const auto kept = read_back(path);
+  REQUIRE(kept.jobs.size() == 1);
+  CHECK(kept.jobs.begin()->first == 2);
+}
+
 TEST_CASE("without jobs to keep there is no file, and removing it twice is no error") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() / "kept";

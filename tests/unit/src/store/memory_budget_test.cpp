@@ -30,9 +30,11 @@ TEST_CASE("a budget counts what each cell's jobs take, through every change") {
   budget.changed(nullptr, two.get());
   CHECK(budget.bytes_of(acme_cell) == memory_bytes(*one));
   CHECK(budget.bytes() == memory_bytes(*one) + memory_bytes(*two));
-  const auto grown =
-      changed(one, [](Job& job) { job.properties["zone"] = std::string(5000, 'x'); });
-  CHECK(memory_bytes(*grown) > memory_bytes(*one) + 5000);
+  const auto grown = changed(one, [](Job& job) {
+    job.properties["zone"] = std::string(5000, 'x');
+    job.steps[0].operation = std::string(5000, 'x');
+  });
+  CHECK(memory_bytes(*grown) > memory_bytes(*one) + 10'000);
   budget.changed(one.get(), grown.get());
   CHECK(budget.bytes_of(acme_cell) == memory_bytes(*grown));
   const auto moved = changed(grown, [](Job& job) { job.cell = {"bolt", "*"}; });

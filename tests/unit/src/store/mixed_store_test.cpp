@@ -330,6 +330,21 @@ TEST_CASE("a new job in memory pushes out what ended first, and is refused witho
   CHECK(client.ask(FindJob{1}).job);
 }
 
+TEST_CASE("a job in memory that grows pushes out what ended first") {
+  Mixed mixed;
+  Client client{mixed};
+  const auto bound = 2 * memory_bytes(*bolt(1)) + 1000;
+  for (const JobId id : {1, 2}) CHECK(client.ask(InsertJob{bolt(id), {}, bound}).runnable);
+  client.ask(RecordJob{{}, ended(bolt(1))});
+  CHECK(client.ask(FindJob{1}).job);
+  const auto run = running(bolt(2), {1, 1});
+  client.tell(ClaimJob{run});
+  const auto grown = changed(run, [](Job& job) { job.properties["a"] = std::string(5000, 'x'); });
+  CHECK(client.ask(RecordJob{{1, 1}, grown}).applied);
+  CHECK_FALSE(client.ask(FindJob{1}).job);
+  CHECK(client.ask(FindJob{2}).job);
+}
+
 TEST_CASE("the bound of all jobs in memory holds over the cells") {
   const auto size = memory_bytes(*bolt(1));
   Mixed mixed{2 * size};

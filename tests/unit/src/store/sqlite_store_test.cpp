@@ -299,6 +299,31 @@ TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it shor
   CHECK(std::filesystem::file_size(under_test.database() + "-wal") < (8U << 20));
 }
 
+TEST_CASE("a write-ahead log that has grown during a long read is cut back afterwards") {
+  constexpr std::size_t kept = 1'000'000;
+  SqliteOptions options;
+  options.wal_pages_max = 10;
+  options.wal_bytes_kept = kept;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  const auto log_bytes = [&] { return std::filesystem::file_size(under_test.database() + "-wal"); };
+  client.ask(InsertJob{job_of(1)});
+  {
+    Connection reader{under_test.database(), Connection::Access::read_only};
+    reader.execute("BEGIN");
+    CHECK(reader.query_integer("SELECT count(*) FROM jobs") == 1);
+    const std::string parameters = R"({"text":")" + std::string(kept / 2, 'x') + R"("})";
+    for (JobId id = 2; id <= 6; ++id) {
+      client.ask(InsertJob{
+          sketch_job({.id = id, .entity = std::to_string(id), .parameters = parameters})});
+    }
+    CHECK(log_bytes() > 2 * kept);
+  }
+  // The checkpoint after the first commit copies the whole log; a later commit begins it anew.
+  for (JobId id = 7; id <= 9; ++id) client.ask(InsertJob{job_of(id)});
+  CHECK(log_bytes() <= kept);
+}
+
 TEST_CASE("the statistics name the sizes of the database and of its write-ahead log") {
   SqliteUnderTest under_test;
   Client{under_test}.ask(InsertJob{job_of(1)});

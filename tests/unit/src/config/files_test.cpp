@@ -1,9 +1,12 @@
 // The configuration files in the tree: each is valid, and the schema agrees with the parser.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <regex>
 #include <set>
@@ -222,6 +225,113 @@ void for_each_change(const Value& root, const Value::json_pointer& at,
     }
 }
 
+/// Of the members of one name, wherever the schema has them.
+struct Bounds {
+  std::set<Value> inside;  ///< The bounds themselves.
+  std::set<Value> beyond;  ///< The values next to them.
+};
+using BoundsByName = std::map<std::string, Bounds>;
+
+Value next_above(const Value& number) {
+  if (number.is_number_integer()) return number.get<std::uint64_t>() + 1;
+  return std::nextafter(number.get<double>(), std::numeric_limits<double>::infinity());
+}
+
+Value next_below(const Value& number) {
+  if (number.is_number_integer()) return number.get<std::int64_t>() - 1;
+  return std::nextafter(number.get<double>(), -std::numeric_limits<double>::infinity());
+}
+
+void collect_bounds(const Value& root, const Value& at, BoundsByName& all) {
+  if (at.is_object() && at.contains("properties"))
+    for (const auto& [name, member] : at["properties"].items()) {
+      const bool refers = member.is_object() && member.contains("$ref");
+      const Value& its =
+          refers ? root.at(Value::json_pointer(member["$ref"].get<std::string>().substr(1)))
+                 : member;
+      if (!its.is_object()) continue;
+      if (its.contains("minimum")) {
+        all[name].inside.insert(its["minimum"]);
+        all[name].beyond.insert(next_below(its["minimum"]));
+      }
+      if (its.contains("maximum")) {
+        all[name].inside.insert(its["maximum"]);
+        all[name].beyond.insert(next_above(its["maximum"]));
+      }
+    }
+  if (at.is_structured())
+    for (const auto& [name, part] : at.items()) collect_bounds(root, part, all);
+}
+
+/// Calls `visit` with copies of `root`. In each copy, an object has a member that the schema bounds
+/// and allows there, with one of its bounds or the value next to it.
+void for_each_bound(const Value& root, const Value::json_pointer& at, const BoundsByName& all,
+                    const std::function<void(const Value&)>& visit) {
+  const Value& here = root.at(at);
+  if (here.is_object())
+    for (const auto& [name, bounds] : all) {
+      Value changed = root;
+      Value& member = changed[at][name];
+      bool is_allowed = false;
+      for (const Value& value : bounds.inside) {
+        member = value;
+        is_allowed = is_allowed || schema().accepts(changed);
+      }
+      if (!is_allowed) continue;
+      for (const auto* values : {&bounds.inside, &bounds.beyond})
+        for (const Value& value : *values) {
+          member = value;
+          visit(changed);
+        }
+    }
+  if (here.is_structured())
+    for (const auto& [name, member] : here.items())
+      for_each_bound(root, here.is_array() ? at / std::stoul(name) : at / name, all, visit);
+}
+
+std::vector<std::filesystem::path> examples_and_sample() {
+  std::vector<std::filesystem::path> files = example_files();
+  files.push_back(config_dir() / "celld.json");
+  return files;
+}
+
+/// Checks that the schema and the parser both accept this configuration, or both refuse it.
+void check_agreement(const std::filesystem::path& path, const Value& changed) {
+  // Rules that a schema cannot express.
+  static const std::vector<std::string> beyond = {"loopback",
+                                                  "must not be more than",
+                                                  "must not be less than",
+                                                  "the `timeout_max_ms` of the cell",
+                                                  "the sum of the pool sizes",
+                                                  "same customer and product",
+                                                  "that the cell leaves at",
+                                                  "has the same name as",
+                                                  "is the same token as",
+                                                  "has the unknown secret",
+                                                  "that no cell serves"};
+  const auto refers_to_no_service = [](const json::Fault& fault) {
+    return fault.detail == "is not a configured service";
+  };
+  const auto outcome =
+      config::parse_config(json::dump(changed), providers::service_kinds(), generous_environment());
+  const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome);
+  // The schema refuses only what could not be the name of a service.
+  if (faults && std::all_of(faults->begin(), faults->end(), refers_to_no_service)) return;
+  const bool expressible =
+      faults != nullptr &&
+      std::any_of(faults->begin(), faults->end(), [&](const json::Fault& fault) {
+        return std::none_of(beyond.begin(), beyond.end(), [&](const std::string& text) {
+          return fault.detail.find(text) != std::string::npos;
+        });
+      });
+  if (schema().accepts(changed) == expressible) {
+    INFO(
+        path.string() << (expressible ? ": only the parser refuses " : ": only the schema refuses ")
+                      << json::dump(changed));
+    CHECK(false);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the sample configuration needs nothing from its environment") {
@@ -242,42 +352,26 @@ TEST_CASE("every example is a valid configuration") {
 }
 
 TEST_CASE("the schema and the parser agree on every change to every example") {
-  std::vector<std::filesystem::path> files = example_files();
-  files.push_back(config_dir() / "celld.json");
-  // Rules that a schema cannot express.
-  const std::vector<std::string> beyond = {"loopback",
-                                           "must not be more than",
-                                           "must not be less than",
-                                           "same customer and product",
-                                           "that the cell leaves at",
-                                           "has the same name as",
-                                           "is the same token as",
-                                           "has the unknown secret",
-                                           "that no cell serves"};
-  const auto refers_to_no_service = [](const json::Fault& fault) {
-    return fault.detail == "is not a configured service";
-  };
-  for (const auto& path : files) {
-    for_each_change(read_json(path), Value::json_pointer(), [&](const Value& changed) {
-      const auto outcome = config::parse_config(json::dump(changed), providers::service_kinds(),
-                                                generous_environment());
-      const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome);
-      // The schema refuses only what could not be the name of a service.
-      if (faults && std::all_of(faults->begin(), faults->end(), refers_to_no_service)) return;
-      const bool expressible =
-          faults != nullptr &&
-          std::any_of(faults->begin(), faults->end(), [&](const json::Fault& fault) {
-            return std::none_of(beyond.begin(), beyond.end(), [&](const std::string& text) {
-              return fault.detail.find(text) != std::string::npos;
-            });
-          });
-      if (schema().accepts(changed) == expressible) {
-        INFO(path.string() << (expressible ? ": only the parser refuses "
-                                           : ": only the schema refuses ")
-                           << json::dump(changed));
-        CHECK(false);
-      }
-    });
+  for (const auto& path : examples_and_sample()) {
+    for_each_change(read_json(path), Value::json_pointer(),
+                    [&](const Value& changed) { check_agreement(path, changed); });
+  }
+}
+
+TEST_CASE("the schema and the parser agree on the bounds of every number") {
+  const Value read = read_json(config_dir() / "celld.schema.json");
+  BoundsByName bounds;
+  collect_bounds(read, read, bounds);
+  CHECK(bounds.size() > 40);
+  for (const auto& path : examples_and_sample()) {
+    Value root = read_json(path);
+    for (const auto* section : {"/capacity", "/limits", "/defaults/customers/quota"}) {
+      Value& members = root[Value::json_pointer(section)];
+      if (members.is_null()) members = Value::object();
+    }
+    CHECK(parser_accepts(root));
+    for_each_bound(root, Value::json_pointer(), bounds,
+                   [&](const Value& changed) { check_agreement(path, changed); });
   }
 }
 

@@ -211,6 +211,17 @@ TEST_CASE("a request sent byte by byte is served") {
   CHECK(answer->body == "abc0123456789");
 }
 
+TEST_CASE("an empty line before each request of a connection is ignored") {
+  const RunningServer server;
+  auto client = server.connect();
+  for (int number = 0; number < 3; ++number) {
+    REQUIRE(client.send("\r\n" + request_text("GET", "/hello")));
+    const auto answer = client.receive();
+    REQUIRE(answer);
+    CHECK(answer->status == 200);
+  }
+}
+
 TEST_CASE("a request that ends in its head or its body gets a 400") {
   const RunningServer server;
   for (const auto* bytes : {"GET /hello HTTP/1.1\r\nHost",

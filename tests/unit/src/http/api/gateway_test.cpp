@@ -3,9 +3,15 @@
 #include <future>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include "src/http/api/pending_submissions.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
+#include "tests/unit/src/http/fixture.hpp"
 
 using namespace celld;
 using namespace celld::api;
@@ -99,6 +105,54 @@ TEST_CASE("before the engine is attached, every request is answered with a 503")
   Daemon starting(false);
   CHECK(post(starting, good_job).body["type"] == "/problems/starting");
   CHECK(get(starting, "/v1/cells").status == 503);
+}
+
+TEST_CASE("submissions that wait for the disk hold up none for a cell in memory") {
+  http::test::RunningServer server;
+  auto large = server.connect();
+  auto on_disk = server.connect();
+  auto in_memory = server.connect();
+  const auto responder_of = [&server](http::test::Client& client) {
+    client.send(http::test::request_text("POST", "/parked", "{}"));
+    return server.parked.take().value();
+  };
+  const auto order = [&](http::test::Client& client, std::size_t bytes, bool spares_disk) {
+    PostJob post{{}, std::nullopt, responder_of(client), std::nullopt, spares_disk};
+    post.request.spec.parameters.assign(bytes, ' ');
+    return post;
+  };
+  std::vector<PostJob> orders;
+  orders.push_back(order(large, PendingSubmissions::bytes_max, false));
+  orders.push_back(order(on_disk, 1, false));
+  orders.push_back(order(in_memory, 1, true));
+  caf::actor_system_config config;
+  config.set("scheduler.policy", caf::atom("testing"));
+  caf::actor_system system{config};
+  const auto script = std::make_shared<Script>();
+  script->submit = [](const cells::SubmitJob&) {
+    return cells::JobSubmitted{std::make_shared<cells::Job>(cells::accept_job(
+                                   {}, {}, {}, cells::first_job_id_at(wall_now), wall_now)),
+                               std::nullopt};
+  };
+  const auto gateway = spawn_gateway(system, [] { return wall_now; });
+  const auto dispatcher = spawn_dispatcher(system, script);
+  const auto reader = spawn_reader(system, script);
+  caf::anon_send(gateway, ServeEngine{dispatcher, reader});
+  // All of them arrive before the engine answers any.
+  for (auto& each : orders) caf::anon_send(gateway, std::move(each));
+  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  coordinator.run();
+  caf::anon_send_exit(gateway, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(dispatcher, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(reader, caf::exit_reason::user_shutdown);
+  coordinator.run();
+  const auto status_of = [](http::test::Client& client) {
+    const auto answer = client.receive();
+    return answer ? answer->status : 0;
+  };
+  CHECK(status_of(large) == 202);
+  CHECK(status_of(on_disk) == 503);
+  CHECK(status_of(in_memory) == 202);
 }
 
 TEST_CASE("a client that prefers to wait is answered when the job ends") {

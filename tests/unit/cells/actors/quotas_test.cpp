@@ -86,6 +86,31 @@ TEST_CASE("the retry_after of a customer at its quota follows from the ends of i
   CHECK(refusal->retry_after < std::chrono::seconds{60});
 }
 
+TEST_CASE("clients for whom there has been room again put off no client of their customer") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 10; });
+  for (int n = 0; n < 10; ++n) {
+    engine.submit(request_of(engine, "acme", "before " + std::to_string(n)));
+  }
+  const auto end_one = [&] {
+    engine.pass(milliseconds{1000});
+    engine.succeed(engine.calls->pending.at(0).call.job->id);
+  };
+  for (int n = 0; n < 2; ++n) {  // One job a second, from the second end on.
+    end_one();
+    engine.submit(request_of(engine, "acme", "first " + std::to_string(n)));
+  }
+  std::vector<milliseconds> waits;
+  for (int n = 0; n < 6; ++n) {
+    const auto refusal = engine.try_to_submit(request_of(engine, "acme", "refused")).refusal;
+    REQUIRE(refusal);
+    waits.push_back(refusal->retry_after);
+    end_one();
+    engine.submit(request_of(engine, "acme", "later " + std::to_string(n)));
+  }
+  CHECK(waits == std::vector<milliseconds>(6, std::chrono::seconds{1}));
+}
+
 TEST_CASE("a cell that has had no jobs for long says when there will be room as before") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) { settings.jobs_max = 1; });
@@ -304,6 +329,21 @@ TEST_CASE("an administrator changes limits at once, for good, and back") {
   CHECK(change_quota(engine, {}).changed.is_none());
   CHECK(running_of(engine, "acme") == 4);  // The new configuration has no such limit.
   engine.submit("x");
+}
+
+TEST_CASE("a limit that an administrator sets for a template holds in its new instances") {
+  Fixture engine;
+  auto rules = rules_with([](CellSettings&) {});
+  rules[0].per_customer = true;
+  engine.configure(rules);
+  engine.crash_and_restart();
+  change_quota(engine, {{QuotaLimit::customer_jobs, 1}});
+  const JobId first = engine.submit("a");
+  CHECK(engine.stored(first)->cell == CellKey{"acme", "*"});
+  const auto refused = engine.try_to_submit(engine.request("b"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::customer_jobs_full);
+  CHECK(refused.refusal->limit == 1);
 }
 
 TEST_CASE("a reload names the limits that an administrator has changed since the start") {

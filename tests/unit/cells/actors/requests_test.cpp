@@ -35,6 +35,7 @@ TEST_CASE("a request with a used key gets the existing job") {
   CHECK(other.refusal->kind == Refusal::Kind::key_reused);
   CHECK(engine.disk->jobs().size() == 1);
   CHECK(engine.cell().queue.counts.unfinished() == 0);
+  CHECK(engine.cell().queue.submitted_per_s == 0.1);  // One job in ten seconds.
 }
 
 TEST_CASE("of several requests with one key at once, one creates the job") {
@@ -65,6 +66,7 @@ TEST_CASE("a used key is answered even if the queue is full") {
   CHECK(engine.try_to_submit(keyed(engine, "a", "other")).refusal->kind ==
         Refusal::Kind::key_reused);
   CHECK(engine.try_to_submit(engine.request("b")).refusal->kind == Refusal::Kind::queue_full);
+  CHECK(engine.cell().queue.submitted_per_s == 0.1);
 }
 
 TEST_CASE("once a job of a batch finds no room, no later job of the batch is accepted") {
@@ -185,7 +187,8 @@ TEST_CASE("a queued job is cancelled at once, and its line moves on") {
   CHECK(answer.job->error->code == "cancelled");
   CHECK(engine.state(queued) == JobState::cancelled);
   CHECK(engine.reported_ended.contains(queued));
-  CHECK(engine.cell().queue.finished_per_s > 0);
+  CHECK(engine.cell().queue.submitted_per_s == 0.4);
+  CHECK(engine.cell().queue.finished_per_s == 0.1);
   engine.succeed(running);
   CHECK(engine.call_of(follower));
   engine.succeed(blocking);

@@ -110,8 +110,10 @@ TEST_CASE("clients that never return do not push later ones back without end") {
 }
 
 TEST_CASE("a client that retries too often puts off others only until as many were accepted") {
+  const bool of_customer = GENERATE(false, true);
   SubmissionRates rates;
-  rates.limit({}, {1, 1}, start);
+  rates.limit(of_customer ? RateQuota{} : RateQuota{1, 1},
+              of_customer ? RateQuota{1, 1} : RateQuota{}, start);
   CHECK_FALSE(rates.take("acme", start));
   for (int n = 1; n <= 40; ++n) CHECK(rates.take("acme", start)->wait == std::chrono::seconds{n});
   for (int n = 1; n <= 30; ++n) CHECK_FALSE(rates.take("acme", start + std::chrono::seconds{n}));

@@ -22,6 +22,9 @@ class BodyDecoder {
   /// again once it has returned anything but `more`.
   Status decode(std::string_view& input, std::string& body);
 
+  /// The bytes that are still to come of the body or, if it is chunked, of the present chunk.
+  std::uint64_t left() const { return left_; }
+
  private:
   enum class Expecting { size, data, data_end, trailer };
 

@@ -146,12 +146,15 @@ bool Connection::wants_input() const {
 
 /// For a body that may have to wait for room, reads at most one byte more than a small body has:
 /// that byte shows that the body needs room. Such a connection holds at most twice small_bytes_max,
-/// its head included.
+/// its head included, even if it sent the head together with an earlier body.
 std::size_t Connection::read_size() const {
-  if (state_ == State::reading_head) return BodyRoom::small_bytes_max;
-  const bool may_wait = state_ == State::reading_body && !pipe_ && !room_since_ &&
-                        body_bytes_ > BodyRoom::small_bytes_max;
-  return may_wait ? BodyRoom::small_bytes_max + 1 - task_->body().size() : loop_.scratch.size();
+  constexpr auto small = BodyRoom::small_bytes_max;
+  if (state_ == State::reading_head) return small;
+  if (state_ != State::reading_body) return loop_.scratch.size();
+  const bool may_wait = !pipe_ && !room_since_ && body_bytes_ > small;
+  if (may_wait) return small + 1 - task_->body().size();
+  const auto left = std::min<std::uint64_t>(decoder_->left(), loop_.scratch.size());
+  return std::min(static_cast<std::size_t>(left) + small, loop_.scratch.size());
 }
 
 /// Reads once, so that a client that sends without pause does not delay the others.

@@ -53,7 +53,7 @@ AttemptEnd aborted(AbortCause cause, const JobSpec& spec) {
       end.kind = AttemptEnd::Kind::interrupted;
       end.code = "interrupted";
       end.message = "the attempt was cut short by a crash, " + std::to_string(interruptions_max) +
-                    " times in a row";
+                    " times";
       break;
     case AbortCause::none:
       end.kind = AttemptEnd::Kind::unknown;

@@ -36,9 +36,9 @@ class EngineProbe {
   virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}
   /// Follows the first handed_out of a job, `waited` after the job was due.
   virtual void first_attempt_began(const Job&, milliseconds /*waited*/) {}
-  /// A lease ended, `ran` after its job was handed out; if the provider goes on by itself, so does
-  /// the attempt. The job is as it was handed out. `cause`: why the call was aborted, if it was; a
-  /// provider's own timeout counts as one.
+  /// A lease ended, `ran` after its job was handed out; a later call continues a `pending` attempt.
+  /// The job is as it was handed out. `cause`: why the call was aborted, if it was; a provider's own
+  /// timeout counts as one.
   virtual void attempt_ended(const Job&, AttemptEnd::Kind, AbortCause /*cause*/,
                              microseconds /*ran*/) {}
   /// The same event as attempt_ended: `before` becomes `after`. `cause`: why the dispatcher aborted

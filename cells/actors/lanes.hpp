@@ -229,7 +229,7 @@ struct LaneEmptied {
   CellKey key;
 };
 
-/// This cell has reserved a slot for this lane: answer with GrantLeases or DeclineSlot.
+/// A reserved slot for this lane: answer with GrantLeases, GrantPermits or DeclineSlot.
 struct SlotOffered {
   std::string service;
   CellKey key;

@@ -290,7 +290,7 @@ struct DescribeQueue {};
 struct QueueDescribed {
   QueueStatus queue;
   std::uint32_t ready = 0;
-  std::uint32_t busy = 0;      ///< Workers that have a job and then wait for another.
+  std::uint32_t busy = 0;      ///< Workers that have a job and stay; and leases outside.
   std::uint32_t retiring = 0;  ///< Workers that have a job and then leave.
   SlotLoans loans;
 };

@@ -101,7 +101,7 @@ class FairTurns {
 };
 
 /// The clocks of parties that have left while ahead of virtual time, so that a party cannot escape
-/// its debt by leaving. Remembers at most a thousand: those that are furthest ahead.
+/// its debt by leaving. Remembers the 500 to 1,000 that are furthest ahead.
 class ClockMemory {
  public:
   void note(const std::string& name, std::int64_t clock_us, std::int64_t now_us);

@@ -30,7 +30,7 @@ enum class JobState : std::uint8_t {
                  ///< state is `running`. The job ends only after its last undo.
   succeeded,     ///< Ended: every step succeeded.
   failed,        ///< Ended: a step failed for good, or the job expired. Every undo was tried.
-  cancelled,     ///< Ended: a client cancelled it.
+  cancelled,     ///< Ended: a client cancelled it, or a job ahead in its line failed.
 };
 inline constexpr std::size_t job_state_count = 8;
 

@@ -25,7 +25,7 @@
 //
 // Steps are undone one after the other, the last first: those that succeeded, those that had an
 // attempt with an unknown outcome, and those that have begun an operation. An undo is tried like a
-// step: as often, with the same backoff and timeout, and interruptions are not counted. An undo
+// step: as often, with the same backoff, timeout and bound on interruptions. An undo
 // that fails for good leaves its step as undo_failed, and the next undo follows. The job keeps its
 // first error. A compensating job can neither expire nor be cancelled.
 //

@@ -1,4 +1,4 @@
-// Which cell a worker outside gets its job from.
+// Which cell gets the next lease of a pull service, or permit of a protected one.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ enum class LaneState : std::uint8_t {
   empty,  ///< It has nothing to lease, and will report when it has.
 };
 
-/// Matches the requests of workers outside for the jobs of one pull service with the cells that
-/// have such jobs. Cells take turns (FairTurns). Pure: the caller sends each Ask to its cell, and
+/// Matches the requests of workers outside, or the permits, of one service with the cells that have
+/// jobs for it. Cells take turns (FairTurns). Pure: the caller sends each Ask to its cell, and
 /// passes the answer on. Not thread-safe.
 class LeaseMatching {
  public:

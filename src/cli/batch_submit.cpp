@@ -29,7 +29,9 @@ constexpr milliseconds pause_first{500};
 constexpr milliseconds pause_max{30'000};
 constexpr milliseconds paint_interval{200};
 constexpr milliseconds plain_interval{5000};
-constexpr milliseconds drain_time{30'000};  // celld may drop the rest before it answers.
+/// A limit on submissions per second holds the sender back, and celld may drop the rest before it
+/// answers.
+constexpr milliseconds held_back_max = std::chrono::hours(1);
 
 /// ": " and the detail of the error; empty if the error has none.
 std::string reason_of(const json::Value& error) {
@@ -137,7 +139,7 @@ class BatchSubmission {
                           .path = "/v1/batches",
                           .body = {},
                           .headers = {{"Content-Type", "application/x-ndjson"}},
-                          .extra_time = drain_time};
+                          .extra_time = held_back_max};
     bar_.begin(file_);
     try {
       const Answer answer = session_.client().upload(request, file_, [this] { bar_.show(file_); });

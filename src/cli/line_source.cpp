@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -22,7 +23,31 @@ constexpr std::size_t piece_bytes = 16 << 10;
 constexpr std::size_t read_bytes = 64 << 10;
 /// A longer line is sent in parts; celld rejects it.
 constexpr std::size_t line_bytes_max = (1 << 20) + 1;
-constexpr std::string_view key_member = "\"idempotency_key\"";
+
+/// Whether the line is an object with this member: a member of a nested object does not count, nor
+/// one whose name is written with escapes.
+bool has_member(std::string_view line, std::string_view name) {
+  int depth = 0;
+  std::optional<std::size_t> string_at;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (string_at) {
+      if (c == '\\') ++i;
+      if (c != '"') continue;
+      const bool is_named = line.substr(*string_at, i - *string_at) == name;
+      string_at.reset();
+      const auto next = line.find_first_not_of(" \t\r", i + 1);
+      if (is_named && depth == 1 && next != line.npos && line[next] == ':') return true;
+    } else if (c == '"') {
+      string_at = i + 1;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -195,7 +220,7 @@ bool LineSource::has_keys() const {
 
 bool LineSource::lacks_key(const std::string& line) {
   return line.find_first_not_of(" \t\r") != std::string::npos &&
-         line.find(key_member) == std::string::npos;
+         !has_member(line, "idempotency_key");
 }
 
 }  // namespace celld::cli

@@ -226,6 +226,19 @@ TEST_CASE("whether lines have keys is known of those that were given") {
   CHECK(open.has_keys());
 }
 
+TEST_CASE("only the member of the job itself is its key") {
+  const auto has_keys = [](const std::string& line) {
+    const File file{line + "\n"};
+    LineSource source{file.path()};
+    rest_of(source);
+    return source.has_keys();
+  };
+  CHECK(has_keys(R"({"a":["\\",{"b":"\"}"}], "idempotency_key" : "k"})"));
+  CHECK_FALSE(has_keys(R"({"parameters":{"idempotency_key":"k"}})"));
+  CHECK_FALSE(has_keys(R"({"action":"idempotency_key","parameters":{}})"));
+  CHECK_FALSE(has_keys(R"({"action":"\"idempotency_key\":"})"));
+}
+
 TEST_CASE("a file that cannot be read is a usage error") {
   CHECK_THROWS_AS(LineSource("/tmp/celld-no-such-file"), Failure);
   CHECK_THROWS_AS(LineSource("/tmp").has_more(), Failure);

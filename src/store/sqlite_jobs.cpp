@@ -303,7 +303,8 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
 }
 
 /// The first runnable jobs of one customer's backlogs in one lane of a cell. Turns order them by
-/// priority, then by place; with a priority step, the first job of any priority may be next.
+/// priority, then by place; with a priority step, the first job of any priority may be next. Each
+/// scan meets its jobs in the order of their ranks, and ends at the first that comes too late.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                        std::int64_t lane, std::size_t limit,
                                        milliseconds priority_step) {
@@ -311,30 +312,32 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
   const auto first = lane * turns_per_lane;
   const auto end = first + turns_runnable;
   const bool is_strict = priority_step <= milliseconds{0};
-  std::vector<Rank> best;
+  std::vector<Rank> best;  // A heap, with the last rank at its front.
+  const auto take = [&](std::int64_t turn, std::int64_t place, std::int64_t id) {
+    if (claims_.contains(to_id(id))) return true;
+    const auto priority = static_cast<int>(end - turn);
+    const Rank rank{priority_rank(priority, to_id(place), priority_step), place, id};
+    if (best.size() == limit) {
+      if (rank >= best.front()) return false;
+      std::pop_heap(best.begin(), best.end());
+      best.pop_back();
+    }
+    best.push_back(rank);
+    std::push_heap(best.begin(), best.end());
+    return true;
+  };
   for (const auto* backlog : backlogs) {
-    std::size_t taken = 0;
-    const auto take = [&](std::int64_t turn, std::int64_t place, std::int64_t id) {
-      if (claims_.contains(to_id(id))) return true;
-      const auto priority = static_cast<int>(end - turn);
-      best.emplace_back(priority_rank(priority, to_id(place), priority_step), place, id);
-      return ++taken < limit;
-    };
     if (is_strict) {
       indexes_.scan_turns(backlog->cell, backlog->routing_key, first, end, take);
       continue;
     }
     for (auto turn = first; turn < end; ++turn) {
-      taken = 0;
       indexes_.scan_turns(backlog->cell, backlog->routing_key, turn, turn + 1, take);
     }
   }
-  std::sort(best.begin(), best.end());
+  std::sort_heap(best.begin(), best.end());
   std::vector<JobId> ids;
-  for (const auto& [rank, place, id] : best) {
-    if (ids.size() == limit) break;
-    ids.push_back(to_id(id));
-  }
+  for (const auto& [rank, place, id] : best) ids.push_back(to_id(id));
   return ids;
 }
 

@@ -1,4 +1,5 @@
 // FetchRunnable, which fills a dispatcher's window.
+#include <algorithm>
 #include <chrono>
 
 #include "tests/unit/machine.hpp"
@@ -34,6 +35,32 @@ TEST_CASE("a customer's jobs are ordered by priority, then by place") {
     CHECK_FALSE(fetched.customers[0].complete);
     CHECK(fetched.complete);
     CHECK(client.ask(FetchRunnable{acme_cell, "", false, 1, 5}).customers[0].complete);
+  });
+}
+
+TEST_CASE("the first jobs of a customer come from all of its products, however few are fetched") {
+  with_each_store([](Client& client, StoreUnderTest& under_test) {
+    std::vector<JobPtr> jobs;
+    for (JobId id = 1; id <= 60; ++id) {
+      jobs.push_back(sketch_job({.id = id,
+                                 .entity = std::to_string(id),
+                                 .product = "p" + std::to_string(id * 7 % 20),
+                                 .priority = static_cast<int>(id % 3)}));
+    }
+    insert_many(client, jobs);
+    std::stable_sort(jobs.begin(), jobs.end(), [](const JobPtr& one, const JobPtr& other) {
+      return one->spec->priority > other->spec->priority;
+    });
+    under_test.reopen();
+    for (const std::size_t count : {1, 7, 59, 60, 100}) {
+      Ids expected;
+      for (const auto& job : jobs) {
+        if (expected.size() < count) expected.push_back(job->id);
+      }
+      const auto fetched = client.ask(FetchRunnable{acme_cell, "", false, 1, count});
+      CHECK(ids(fetched.customers[0].jobs) == expected);
+      CHECK(fetched.customers[0].complete == (count >= 60));
+    }
   });
 }
 

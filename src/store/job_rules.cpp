@@ -110,6 +110,8 @@ bool matches(const cells::JobFilter& filter, const Job& job) {
   if (filter.state && *filter.state != shown_state(job)) return false;
   if (filter.unfinished && is_ended(job.state)) return false;
   if (filter.batch && *filter.batch != job.batch) return false;
+  if (filter.created_after && job.created_at <= *filter.created_after) return false;
+  if (filter.created_before && job.created_at >= *filter.created_before) return false;
   if (!is(filter.customer, spec.customer) || !is(filter.product, spec.product) ||
       !is(filter.entity_type, spec.entity.type) || !is(filter.entity_id, spec.entity.id)) {
     return false;

@@ -50,8 +50,10 @@ void rewrite(Connection& connection, const std::string& path) {
 
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
   disable_memory_statistics();
-  if (lost_commits(path)) {
-    throw SqliteFailure("the database is damaged: commits in " + path + "-wal cannot be read");
+  std::error_code failed;
+  const auto real_path = std::filesystem::weakly_canonical(path, failed).string();
+  if (!failed && lost_commits(real_path)) {
+    throw SqliteFailure("the database is damaged: commits in " + real_path + "-wal cannot be read");
   }
   Connection connection{path, Connection::Access::read_write};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);

@@ -128,7 +128,7 @@ JobReader SqliteStore::spawn_reader(caf::actor_system& system) const {
 // --- Statistics ------------------------------------------------------------------------------
 
 std::function<StoreStatistics()> SqliteStore::statistics() const {
-  return [stats = stats_, path = path_] {
+  return [stats = stats_, path = real_path_] {  // SQLite keeps the log beside the real file.
     const auto bytes = [](const std::string& file) -> std::uint64_t {
       std::error_code failed;
       const auto size = std::filesystem::file_size(file, failed);

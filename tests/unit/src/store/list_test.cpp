@@ -60,6 +60,19 @@ Ids all_pages(Client& client, const JobFilter& filter, std::size_t limit) {
 
 }  // namespace
 
+TEST_CASE("a job created after the clock was set back is filtered by its time, not by its id") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto job = changed(sketch_job({.id = first_job_id_at(at_ms(2000))}),
+                             [](Job& made) { made.created_at = at_ms(1000); });
+    client.ask(InsertJob{job});
+    JobFilter after;
+    after.created_after = at_ms(1500);
+    CHECK(all_pages(client, after, 10).empty());
+    after.created_after = at_ms(999);
+    CHECK(all_pages(client, after, 10) == Ids{job->id});
+  });
+}
+
 TEST_CASE("each filter, alone and combined, lists each matching job exactly once, newest first") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto jobs = mixture(client);

@@ -2,6 +2,7 @@
 #include "src/config/config.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "src/config/sections.hpp"
@@ -9,7 +10,7 @@
 namespace celld::config {
 namespace {
 
-constexpr json::ParseLimits file_limits{.depth_max = 64, .nodes_max = 1'000'000};
+constexpr json::ParseLimits file_limits{.depth_max = 64, .nodes_max = 8'000'000};
 constexpr std::int64_t recent_jobs_min = 100;
 constexpr std::int64_t recent_jobs_max = 1'000'000;
 constexpr std::int64_t retention_ms_min = 1000;
@@ -21,7 +22,13 @@ Store read_store(const json::Value& value, Faults& faults) {
   json::ObjectReader reader(value, "/store", faults);
   if (const auto type = reader.string("type"); type && *type != "sqlite")
     reader.fault("type", "must be \"sqlite\"");
-  if (auto path = reader.string("path", 1, 4095)) store.path = std::move(*path);
+  if (auto path = reader.string("path", 1, 4095)) {
+    store.path = std::move(*path);
+    // Of these files, celld removes the first at its start, and locks the second.
+    const auto name = std::filesystem::path(store.path).filename();
+    if (name == "celld-backup.partial" || name == "celld.lock")
+      reader.fault("path", "must not end in \"" + name.string() + "\", which is a file of celld's");
+  }
   if (const auto jobs = reader.integer("recent_jobs", recent_jobs_min, recent_jobs_max)) {
     store.recent_jobs = static_cast<std::size_t>(*jobs);
   }

@@ -138,6 +138,18 @@ TEST_CASE("omitted members have their documented defaults") {
   CHECK(config.services[0].settle == milliseconds(0));
 }
 
+TEST_CASE("the database cannot be a file that celld removes or locks") {
+  for (const std::string name : {"celld.lock", "celld-backup.partial"}) {
+    for (const std::string directory : {"", "./", "/var/lib/celld/"}) {
+      const Faults faults = bad(R"({"services": {"dns": {"type": "simulated"}}, "cells": [{}],
+                                    "store": {"path": ")" +
+                                directory + name + "\"}}");
+      CHECK(faults == Faults{{"/store/path",
+                              "must not end in \"" + name + "\", which is a file of celld's"}});
+    }
+  }
+}
+
 TEST_CASE("all faults are reported at once, each with its pointer") {
   const Faults faults = bad(R"({
     "listen": {"host": "0.0.0.0", "port": 70000, "tls": true},

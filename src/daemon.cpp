@@ -44,8 +44,10 @@ constexpr std::chrono::milliseconds last_answers_grace{2000};
 /// answer.
 constexpr std::chrono::milliseconds hand_over_grace{1000};
 
-/// Writing jobs in memory to a file takes about a second for a hundred thousand jobs.
+/// How long celld may take to write jobs in memory to a file. A slow machine writes three times as
+/// many bytes in a millisecond.
 constexpr std::chrono::milliseconds keeping_jobs_longest{10'000};
+constexpr std::uint64_t bytes_kept_per_ms = 50'000;
 
 /// How long to wait for commands that an earlier celld left. They are being killed; only a process
 /// stuck in the kernel takes this long.
@@ -215,8 +217,9 @@ class RunningDaemon final : public Daemon {
   }
 
   std::chrono::milliseconds shutdown_longest() const override {
+    const std::chrono::milliseconds keeping_jobs{memory_->budget.bytes() / bytes_kept_per_ms};
     return hand_over_grace + config_.shutdown_grace + cells::hand_back_patience +
-           last_answers_grace + keeping_jobs_longest;
+           last_answers_grace + std::max(keeping_jobs, keeping_jobs_longest);
   }
 
   std::string shut_down() override {

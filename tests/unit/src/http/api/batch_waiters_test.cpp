@@ -14,7 +14,7 @@ BatchWaiters::Time at(int s) {
 }
 
 BatchWaiter waiter(cells::BatchId id, int deadline, const std::string& report = "{}") {
-  return {id, celld::http::Responder(nullptr), report, seconds(1), at(deadline)};
+  return {id, celld::http::Responder(nullptr), report, {}, seconds(1), at(deadline)};
 }
 
 std::vector<cells::BatchId> ids_of(const std::vector<BatchWaiter>& waiters) {

@@ -309,13 +309,12 @@ class LeaseGatewayActor : public LeaseGateway::base {
     find_job(
         named.job,
         [this, named, access, outcome, asked_cell, answer](const JobPtr& job) {
-          if (!job || !may_see(access.only_customer, job->spec->customer)) {
-            return answer(Verdict::lost);
-          }
+          if (!job) return answer(Verdict::lost);
           if (!asked_cell && holds(*job, named.lease)) {
             if (!access.may_hold(*job)) return answer(Verdict::hidden);
             return end(named, access, outcome, job, answer);
           }
+          if (!may_see(access.only_customer, job->spec->customer)) return answer(Verdict::lost);
           const bool succeeded = outcome.kind == cells::CallOutcome::Kind::succeeded;
           const auto* service = ended_by(*job, {named.lease, succeeded});
           answer(service && access.may_serve(*service) ? Verdict::accepted : Verdict::lost);

@@ -91,6 +91,10 @@ class Schema {
                                 : std::any_of(argument.begin(), argument.end(), holds);
     }
     if (keyword == "not") return !accepts(argument, value);
+    if (keyword == "type" && argument.is_array()) {
+      return std::any_of(argument.begin(), argument.end(),
+                         [&](const Value& type) { return has_type(type, value); });
+    }
     if (keyword == "type") return has_type(argument, value);
     if (keyword == "const") return value == argument;
     if (keyword == "enum")

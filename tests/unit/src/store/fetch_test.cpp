@@ -45,7 +45,7 @@ TEST_CASE("the first jobs of a customer come from all of its products, however f
       jobs.push_back(sketch_job({.id = id,
                                  .entity = std::to_string(id),
                                  .product = "p" + std::to_string(id * 7 % 20),
-                                 .priority = static_cast<int>(id % 3)}));
+                                 .priority = static_cast<int>(id % 3) + 1}));
     }
     insert_many(client, jobs);
     std::stable_sort(jobs.begin(), jobs.end(), [](const JobPtr& one, const JobPtr& other) {

@@ -260,17 +260,17 @@ TEST_CASE("a job in memory that asks the disk first is in each list and count as
   auto with_key = ask(keyed(bolt(1), "k"));
   auto counted = ask(CountNeeds{{"dns"}});
   auto listed = ask(ListBacklogs{});
-  auto fired = ask(InsertJob{bolt(2), {}, unbounded, due});
-  auto counted_again = ask(CountNeeds{{"dns"}});
-  ListBacklogs in_memory;
-  in_memory.durability = Durability::memory;
-  auto listed_again = ask(in_memory);
   const auto inserted = [](const JobInserted& answer) { CHECK(answer.runnable); };
   using Counts = std::map<std::string, std::uint64_t>;
   with_key.receive(inserted, fail);
   counted.receive([](const NeedsCounted& needs) { CHECK(needs.jobs == Counts{{"dns", 1}}); }, fail);
   listed.receive(
       [](const BacklogsListed& page) { CHECK(page.jobs == std::vector<std::uint64_t>{1}); }, fail);
+  auto fired = ask(InsertJob{bolt(2), {}, unbounded, due});
+  auto counted_again = ask(CountNeeds{{"dns"}});
+  ListBacklogs in_memory;
+  in_memory.durability = Durability::memory;
+  auto listed_again = ask(in_memory);
   fired.receive(inserted, fail);
   counted_again.receive([](const NeedsCounted& needs) { CHECK(needs.jobs == Counts{{"dns", 2}}); },
                         fail);

@@ -44,8 +44,8 @@ constexpr std::chrono::milliseconds last_answers_grace{2000};
 /// answer.
 constexpr std::chrono::milliseconds hand_over_grace{1000};
 
-/// How long celld may take to write jobs in memory to a file. A slow machine writes three times as
-/// many bytes in a millisecond.
+/// How long celld may take to write jobs in memory to a file. The rate is a third of what a slow
+/// machine reaches.
 constexpr std::chrono::milliseconds keeping_jobs_longest{10'000};
 constexpr std::uint64_t bytes_kept_per_ms = 50'000;
 

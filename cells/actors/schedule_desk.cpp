@@ -311,6 +311,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   void take_due_steps() {
     if (!watched_since_ || stopped_) return;
     const Now at = now();
+    watched_since_ = std::min(*watched_since_, at.wall);  // The clock may have been set back.
     while (firings_ < options_.firings_max) {
       if (!due_.empty() && due_.begin()->first <= at.wall) {
         take_step(std::string{due_.begin()->second}, at);  // A copy: the step erases the entry.

@@ -170,7 +170,7 @@ struct Job {
   std::vector<Message> messages;
   std::optional<JobError> error;  ///< Set when the job ends, or begins its compensation.
   Lease lease;                    ///< The latest one; live while running.
-  /// Attempts cut short by a crash since the last attempt that counted; three fail the job.
+  /// Attempts cut short by a crash since the last counted attempt or poll; three fail the job.
   std::uint32_t interruptions = 0;
   bool cancel_requested = false;
   WallTime created_at{};

@@ -11,11 +11,9 @@ constexpr std::uint64_t stretch_max = 10'000;
 
 constexpr milliseconds tick{1};
 
-/// Due times up to this one, inclusive, are overdue. If the clock has been set back behind
-/// `watched_since`, celld has watched every recent time.
+/// Due times up to this one, inclusive, are overdue.
 WallTime overdue_until(WallTime now, WallTime watched_since) {
-  const auto late = now - late_max;
-  return (watched_since > now ? late : std::max(watched_since, late)) - tick;
+  return std::max(watched_since, now - late_max) - tick;
 }
 
 ScheduleProgress advanced(ScheduleProgress progress, const ScheduleStep& step,

@@ -151,8 +151,8 @@ struct ScheduleStep {
   bool operator==(const ScheduleStep&) const = default;
 };
 
-/// A due time is overdue if it lies before `watched_since`, the start of the daemon, or is noticed
-/// more than this late. CatchUp decides on overdue times.
+/// A due time is overdue if it lies before `watched_since`, the earliest time that the daemon has
+/// seen, or is noticed more than this late. CatchUp decides on overdue times.
 inline constexpr milliseconds late_max{10'000};
 
 ScheduleStep next_step(const Schedule& schedule, const Timetable& timetable, WallTime now,

@@ -12,15 +12,16 @@ npm_packages() {
       return 77
     }
   done
-  mkdir -p "$directory"
+  mkdir -p "$directory" || return
   # Two programs may start the installation at once.
   exec 9>"$directory/lock"
   flock 9
   if ! cmp --silent "$source/package-lock.json" "$directory/installed"; then
     rm -f "$directory/installed"
-    cp "$source/package.json" "$source/package-lock.json" "$source/.npmrc" "$directory"
+    cp "$source/package.json" "$source/package-lock.json" "$source/.npmrc" "$directory" || return
     npm --prefix "$directory" ci >"$directory/npm.log" 2>&1 || {
       cat "$directory/npm.log" >&2
+      flock --unlock 9
       # Errors of the network; any other failure is one of the files in SOURCE.
       if grep -qE '\b(E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ERR_SOCKET_TIMEOUT|E?(40[37]|50[0-9])|UNABLE_TO_[A-Z_]+|SELF_SIGNED_CERT_IN_CHAIN)\b' \
         "$directory/npm.log"; then

@@ -24,10 +24,11 @@ Store read_store(const json::Value& value, Faults& faults) {
     reader.fault("type", "must be \"sqlite\"");
   if (auto path = reader.string("path", 1, 4095)) {
     store.path = std::move(*path);
-    // Of these files, celld removes the first at its start, and locks the second.
-    const auto name = std::filesystem::path(store.path).filename();
-    if (name == "celld-backup.partial" || name == "celld.lock")
-      reader.fault("path", "must not end in \"" + name.string() + "\", which is a file of celld's");
+    // Of these files in the data directory, celld removes the first at its start and locks the
+    // second. The lock of a database "celld" would be the second.
+    const auto name = std::filesystem::path(store.path).filename().string();
+    if (name == "celld-backup.partial" || name == "celld.lock" || name == "celld")
+      reader.fault("path", "must not end in \"" + name + "\": celld has files of its own there");
   }
   if (const auto jobs = reader.integer("recent_jobs", recent_jobs_min, recent_jobs_max)) {
     store.recent_jobs = static_cast<std::size_t>(*jobs);

@@ -5,7 +5,7 @@
 namespace celld::metrics {
 namespace {
 
-/// The statuses with which the server refuses an incomplete request. Any other is counted as such.
+/// The statuses with which the server refuses an incomplete request. Others count as `other`.
 constexpr std::array<int, 8> refusal_statuses = {400, 408, 413, 414, 415, 431, 503, 505};
 
 constexpr std::array<const char*, 3> status_classes = {"2xx", "4xx", "5xx"};

@@ -304,7 +304,8 @@ RunnableFetched SqliteJobs::apply(const FetchRunnable& request) {
 
 /// The first runnable jobs of one customer's backlogs in one lane of a cell. Turns order them by
 /// priority, then by place; with a priority step, the first job of any priority may be next. Each
-/// scan meets its jobs in the order of their ranks, and ends at the first that comes too late.
+/// scan meets its jobs in the order of their ranks, and ends at the first job that ranks behind all
+/// `limit` jobs found so far.
 std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                        std::int64_t lane, std::size_t limit,
                                        milliseconds priority_step) {

@@ -90,8 +90,16 @@ class BatchCancellerActor final : public BatchCanceller::base {
   }
 
   void next() {
-    if (!has_escaped_) waiting_.pop_front();
+    if (has_escaped_) return mark_again();
+    waiting_.pop_front();
     begin();
+  }
+
+  /// The batch was cancelled again while the store noted that no job was left to cancel.
+  void mark_again() {
+    request(engine_.store, caf::infinite, cells::MarkCancelled{waiting_.front(), true})
+        .then([this](const cells::CancelledMarked&) { begin(); },
+              [](const caf::error&) {});  // celld is about to end.
   }
 
   /// The other batches have their turns first.

@@ -489,10 +489,14 @@ class BatchDeskActor final : public BatchDesk::base {
     for (auto& waiter : waiters_.take_all()) answer_waiter(std::move(waiter), false);
   }
 
-  static void answer_waiter(BatchWaiter waiter, bool has_ended) {
+  milliseconds waited(const BatchWaiter& waiter) {
+    return std::chrono::duration_cast<milliseconds>(clock().now() + waiter.wait - waiter.deadline);
+  }
+
+  void answer_waiter(BatchWaiter waiter, bool has_ended) {
     auto response = report_response(waiter.id, std::move(waiter.report), has_ended);
     add_preference(response, waiter.wait);
-    if (waiter.retry_after) add_retry_after(response, *waiter.retry_after);
+    if (waiter.retry_after) add_retry_after(response, *waiter.retry_after - waited(waiter));
     waiter.responder.answer(std::move(response));
   }
 

@@ -203,7 +203,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
   // --- While a lease is out ---------------------------------------------------------------------
 
   /// Calls `then` with the lease that the request names and that its token may see, or `otherwise`
-  /// with why there is none.
+  /// with why there is none. Just after a start, only the store and the lease's cell may know it.
   template <class Then, class Otherwise>
   void find_lease(const std::string& name, const WorkAccess& access, const Then& then,
                   const Otherwise& otherwise) {
@@ -212,9 +212,17 @@ class LeaseGatewayActor : public LeaseGateway::base {
     if (!access.is_bound()) return then(*named);
     request(setup_.dispatcher, caf::infinite, cells::FindLease{named->lease})
         .then(
-            [named = *named, access, then, otherwise](const cells::LeaseFound& found) {
-              const bool hidden = found.lease && !access.may_hold(*found.lease->job);
-              hidden ? otherwise(Verdict::hidden) : then(named);
+            [this, named = *named, access, then, otherwise](const cells::LeaseFound& found) {
+              const auto decide = [=](const cells::Job& job) {
+                access.may_hold(job) ? then(named) : otherwise(Verdict::hidden);
+              };
+              if (found.lease) return decide(*found.lease->job);
+              find_job(
+                  named.job,
+                  [=](const JobPtr& job) {
+                    job&& holds(*job, named.lease) ? decide(*job) : then(named);
+                  },
+                  [otherwise] { otherwise(Verdict::failed); });
             },
             [otherwise](const caf::error&) { otherwise(Verdict::failed); });
   }
@@ -258,8 +266,6 @@ class LeaseGatewayActor : public LeaseGateway::base {
         [this, order, named](const JobPtr& job) {
           if (!job || !holds(*job, named.lease)) {
             order.responder.answer(to_response(lease_lost()));
-          } else if (!order.access.may_hold(*job)) {
-            answer_problem(Verdict::hidden, order.responder);
           } else {
             hold(order, named, job);
           }
@@ -309,12 +315,12 @@ class LeaseGatewayActor : public LeaseGateway::base {
     find_job(
         named.job,
         [this, named, access, outcome, asked_cell, answer](const JobPtr& job) {
-          if (!job) return answer(Verdict::lost);
+          if (!job || !may_see(access.only_customer, job->spec->customer)) {
+            return answer(Verdict::lost);
+          }
           if (!asked_cell && holds(*job, named.lease)) {
-            if (!access.may_hold(*job)) return answer(Verdict::hidden);
             return end(named, access, outcome, job, answer);
           }
-          if (!may_see(access.only_customer, job->spec->customer)) return answer(Verdict::lost);
           const bool succeeded = outcome.kind == cells::CallOutcome::Kind::succeeded;
           const auto* service = ended_by(*job, {named.lease, succeeded});
           answer(service && access.may_serve(*service) ? Verdict::accepted : Verdict::lost);

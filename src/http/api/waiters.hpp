@@ -25,16 +25,16 @@ struct Waiter {
 class Waiters {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Of the jobs together, each as large as its latest version. While only one client waits, its job
-  /// may have any size.
+  /// The size of all these jobs together, each in its latest version. While only one client waits,
+  /// its job may have any size.
   static constexpr std::size_t bytes_max = 32 << 20;
 
   /// Whether another client may wait, for this job.
   bool has_room_for(const cells::Job& job) const;
   void add(Waiter waiter, Time deadline);
 
-  /// Notes the job's new version. Removes and returns its waiters if the job has ended, or has grown
-  /// too large; then their `wait` is 0.
+  /// Notes the job's new version. Removes and returns its waiters if the job has ended, or if
+  /// the jobs now exceed `bytes_max`; then their `wait` is 0.
   std::vector<Waiter> changed(const cells::JobPtr& job);
 
   /// The jobs that have waiters.

@@ -1,9 +1,11 @@
 // BullMQ on Redis. Its clients run on Node.js: bullmq/clients.mjs, which scripts/bench installs in
 // the directory `bullmq` beside the unpacked packages, with the packages of npm that it needs.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 

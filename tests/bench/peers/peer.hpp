@@ -12,7 +12,7 @@ namespace celld::bench {
 /// Workers that take and end the jobs of a load.
 constexpr std::uint32_t workers_in_load = 16;
 
-/// Between the jobs of an idle queue.
+/// The interval between jobs in measure_idle.
 constexpr std::int64_t idle_interval_ms = 20;
 
 struct KeptFigures {
@@ -29,8 +29,8 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  /// Submits a job at each interval. Microseconds from sending a job until a waiting worker has it,
-  /// at the median.
+  /// Submits a job at each interval. Returns the median time, in microseconds, from sending a job
+  /// until a waiting worker has it.
   virtual double measure_idle(double seconds) = 0;
   /// Workers take and end the jobs meanwhile. Jobs per second: the lesser of two rates, that of
   /// acknowledged submissions, and that of acknowledged ends until the last job has ended.

@@ -1,4 +1,4 @@
-// A peer whose clients are threads, each with a connection of its own, which waits for each answer
+// A peer whose clients are threads. Each thread has its own connection, and waits for each answer
 // before it sends the next request.
 #pragma once
 

@@ -59,6 +59,7 @@ class Clients:
         self.submitted = self.reloads = 0
         self.accepted = {}    # By id: the job as submitted.
         self.due_first = {}   # By schedule.
+        self.due_next = {}    # The same, just before the schedule was paused.
         self.tasks = []
 
     async def begin(self):
@@ -171,6 +172,7 @@ class Clients:
         for name in SCHEDULES:
             path = f"/v1/schedules/{name}"
             _, schedule = await self.ask(connection, "GET", path)
+            self.due_next[name] = unix_time(schedule["next_run_at"])
             wanted = {name: schedule[name] for name in ("every_ms", "overlap", "catch_up", "job")}
             await self.ask(connection, "PUT", path, {**wanted, "paused": True})
             _, schedules[name] = await self.ask(connection, "GET", path)

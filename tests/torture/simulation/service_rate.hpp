@@ -73,7 +73,7 @@ class ServiceRate {
   bool pulled_ = false;
   SteadyTime since_{};               ///< When the rate came into force.
   std::vector<SteadyTime> begun_;    ///< In a run, there are few.
-  std::vector<SteadyTime> counted_;  ///< With those that seemed to begin.
+  std::vector<SteadyTime> counted_;  ///< `begun_`, and those that only seemed to begin.
   SteadyTime due_{};  ///< The next attempt would be due then if all kept the interval.
 };
 

@@ -145,7 +145,7 @@ struct AttemptsMade {
   std::size_t step = 0;
   std::uint32_t counted = 0;
   std::uint32_t perhaps = 0;    ///< Attempts that may count.
-  std::uint32_t cut_short = 0;  ///< Interruptions in a row, ignoring lost ends.
+  std::uint32_t cut_short = 0;  ///< Interruptions since the last counted attempt or poll.
 };
 
 struct LiveActor {

@@ -18,6 +18,7 @@ const workers_in_load = 16
 // The same clock in all processes.
 const now_us = () => Number(process.hrtime.bigint()) / 1000
 const connect = (port) => new Redis({host: "127.0.0.1", port, maxRetriesPerRequest: null})
+  .on("error", (error) => { throw error })
 const median = (values) => values.sort((one, other) => one - other)[values.length >> 1]
 
 // About 200 bytes, like the jobs of the other peers, each for another entity.
@@ -47,7 +48,9 @@ class Workers {
 
   // Waits for the count-th job that was taken or has ended, and returns when that was.
   async await_event(event, count) {
+    const timeout = setTimeout(() => { throw new Error("the workers stand still") }, 120_000)
     while (this[event].length < count) await new Promise((changed) => { this.#changed = changed })
+    clearTimeout(timeout)
     return this[event][count - 1]
   }
 }

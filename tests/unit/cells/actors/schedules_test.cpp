@@ -228,6 +228,21 @@ TEST_CASE("a clock that is set back fires nothing again, and one set ahead is no
   CHECK(jobs(fixture) == 2);
 }
 
+TEST_CASE("a schedule that is added after the clock was set back behind the start fires on time") {
+  Fixture fixture;
+  Desk desk{fixture};
+  fixture.wall -= 120 * minute;
+  for (const auto policy : {CatchUp::none, CatchUp::one, CatchUp::all}) {
+    auto spec = every(fixture, minute);
+    spec.catch_up = policy;
+    desk.put("s", spec);
+    const auto before = jobs(fixture);
+    fixture.pass(minute + milliseconds{20});
+    CHECK(jobs(fixture) == before + 1);
+    CHECK(desk.progress("s").missed == 0);
+  }
+}
+
 TEST_CASE("a job that a schedule submits after its expires_at fails with `expired`") {
   Fixture fixture;
   Desk desk{fixture};

@@ -85,15 +85,6 @@ TEST_CASE("a clock that jumps back fires no time twice, one that jumps ahead cat
   CHECK(schedule.progress.missed == 58);
 }
 
-TEST_CASE("due times after the clock was set back behind the start fire when they are due") {
-  for (const auto policy : {CatchUp::none, CatchUp::one, CatchUp::all}) {
-    auto schedule = schedule_of(minutely, noon, policy);
-    CHECK(fired_until(schedule, noon + 1ms, noon + 2h) == std::vector{noon});
-    CHECK(schedule.progress.next == noon + 60s);
-    CHECK(schedule.progress.missed == 0);
-  }
-}
-
 TEST_CASE("after a stop, `none` drops what was missed, `one` fires once, `all` fires each") {
   const auto start = noon + 150s;
   for (const auto& [policy, expected] : std::vector<std::pair<CatchUp, std::vector<WallTime>>>{

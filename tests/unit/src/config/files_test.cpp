@@ -229,7 +229,7 @@ void for_each_change(const Value& root, const Value::json_pointer& at,
     }
 }
 
-/// Of the members of one name, wherever the schema has them.
+/// The bounds of all members with one name, wherever they are in the schema.
 struct Bounds {
   std::set<Value> inside;  ///< The bounds themselves.
   std::set<Value> beyond;  ///< The values next to them.

@@ -37,7 +37,7 @@ std::uint64_t memory_bytes(const Job& job) {
                            &spec.traceparent, &job.cell.customer, &job.cell.product, &job.lane}) {
     bytes += heap(*text);
   }
-  for (const auto& service : spec.services) bytes += sizeof(service) + heap(service);
+  for (const auto& service : spec.services) bytes += sizeof(std::string) + heap(service);
   const auto add_pairs = [&bytes](const auto& pairs) {
     for (const auto& [name, value] : pairs) {
       bytes += node_bytes + 2 * sizeof(std::string) + heap(name) + heap(value);
@@ -132,6 +132,7 @@ std::vector<JobId> MemoryBudget::excess(const CellKey& key) {
   }
   choose(ended_, excess_over(bytes_, bytes_max_), chosen);
   std::vector<JobId> to_remove;
+  to_remove.reserve(chosen.ends.size());
   for (const auto& [at, id] : chosen.ends) to_remove.push_back(id);
   return to_remove;
 }

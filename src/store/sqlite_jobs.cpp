@@ -338,6 +338,7 @@ std::vector<JobId> SqliteJobs::best_of(const std::vector<Backlogs::Backlog*>& ba
   }
   std::sort_heap(best.begin(), best.end());
   std::vector<JobId> ids;
+  ids.reserve(best.size());
   for (const auto& [rank, place, id] : best) ids.push_back(to_id(id));
   return ids;
 }

@@ -64,8 +64,9 @@ struct Attempt {
 std::vector<Attempt> attempts(ApiClient& client, const std::string& query) {
   std::vector<Attempt> found;
   for (json next; !next.is_null() || found.empty();) {
-    const auto cursor = next.is_null() ? "" : "&cursor=" + next.get<std::string>();
-    const auto page = client.ask(200, "GET", "/v1/jobs?state=succeeded&limit=50&" + query + cursor);
+    auto path = "/v1/jobs?state=succeeded&limit=50&" + query;
+    if (!next.is_null()) path.append("&cursor=").append(next.get<std::string>());
+    const auto page = client.ask(200, "GET", path);
     for (const auto& job : page.at("items")) {
       const auto& step = job.at("steps").at(0);
       found.push_back({job.at("customer"), ms_of(job.at("created_at")),

@@ -210,21 +210,22 @@ class LeaseGatewayActor : public LeaseGateway::base {
     const auto named = setup_.names.parse(name);
     if (!named) return otherwise(Verdict::lost);
     if (!access.is_bound()) return then(*named);
+    const auto decide = [named = *named, access, then, otherwise](const cells::Job* held) {
+      const bool hidden = held != nullptr && !access.may_hold(*held);
+      hidden ? otherwise(Verdict::hidden) : then(named);
+    };
+    const auto failed = [otherwise] { otherwise(Verdict::failed); };
     request(setup_.dispatcher, caf::infinite, cells::FindLease{named->lease})
         .then(
-            [this, named = *named, access, then, otherwise](const cells::LeaseFound& found) {
-              const auto decide = [=](const cells::Job& job) {
-                access.may_hold(job) ? then(named) : otherwise(Verdict::hidden);
+            [this, named = *named, decide, failed](const cells::LeaseFound& found) {
+              if (found.lease) return decide(found.lease->job.get());
+              const auto decide_by_store = [named, decide](const JobPtr& job) {
+                const bool is_held = job && holds(*job, named.lease);
+                decide(is_held ? job.get() : nullptr);
               };
-              if (found.lease) return decide(*found.lease->job);
-              find_job(
-                  named.job,
-                  [=](const JobPtr& job) {
-                    job&& holds(*job, named.lease) ? decide(*job) : then(named);
-                  },
-                  [otherwise] { otherwise(Verdict::failed); });
+              find_job(named.job, decide_by_store, failed);
             },
-            [otherwise](const caf::error&) { otherwise(Verdict::failed); });
+            [failed](const caf::error&) { failed(); });
   }
 
   static void answer_problem(Verdict verdict, const Responder& responder) {

@@ -26,9 +26,9 @@ Store read_store(const json::Value& value, Faults& faults) {
     store.path = std::move(*path);
     // Of these files in the data directory, celld removes the first at its start and locks the
     // second. The lock of a database "celld" would be the second.
-    const auto name = std::filesystem::path(store.path).filename().string();
+    const auto name = std::filesystem::path(store.path).lexically_normal().string();
     if (name == "celld-backup.partial" || name == "celld.lock" || name == "celld")
-      reader.fault("path", "must not end in \"" + name + "\": celld has files of its own there");
+      reader.fault("path", "must not be \"" + name + "\": celld has files of its own there");
   }
   if (const auto jobs = reader.integer("recent_jobs", recent_jobs_min, recent_jobs_max)) {
     store.recent_jobs = static_cast<std::size_t>(*jobs);

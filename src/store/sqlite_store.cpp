@@ -67,6 +67,9 @@ std::variant<SqliteStore, std::string> SqliteStore::open(const SqliteOptions& op
   auto database_lock = FileLock::acquire(store.lock_path(".lock"), error);
   if (!database_lock) return error;
   store.backup_path_ = (directory / backup_file).string();
+  if (std::filesystem::weakly_canonical(store.backup_path_, failed) == store.real_path_) {
+    return "the database cannot be " + store.path_ + ": celld removes unfinished backups there";
+  }
   store.options_ = options;
   ::unlink(store.backup_path_.c_str());  // A crash may have left one behind.
   try {

@@ -140,12 +140,12 @@ TEST_CASE("omitted members have their documented defaults") {
 
 TEST_CASE("the database cannot be a file that celld removes or locks") {
   for (const std::string name : {"celld.lock", "celld-backup.partial", "celld"}) {
-    for (const std::string directory : {"", "./", "/var/lib/celld/"}) {
+    for (const std::string directory : {"", "./", "a/../"}) {
       const Faults faults = bad(R"({"services": {"dns": {"type": "simulated"}}, "cells": [{}],
                                     "store": {"path": ")" +
                                 directory + name + "\"}}");
-      CHECK(faults == Faults{{"/store/path", "must not end in \"" + name +
-                                                 "\": celld has files of its own there"}});
+      CHECK(faults == Faults{{"/store/path",
+                              "must not be \"" + name + "\": celld has files of its own there"}});
     }
   }
 }

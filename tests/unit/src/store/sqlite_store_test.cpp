@@ -186,6 +186,17 @@ TEST_CASE("a second store on the same database is refused, whatever its director
   CHECK(open_error(other).empty());
 }
 
+TEST_CASE("a database in the place of an unfinished backup is refused, and stays") {
+  const TemporaryDirectory directory;
+  const auto file = directory.path() / "celld-backup.partial";
+  std::ofstream(file) << "kept";
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  options.path = file.string();
+  CHECK(open_error(options).find("unfinished backups") != std::string::npos);
+  CHECK(std::filesystem::file_size(file) == 4);
+}
+
 TEST_CASE("a file copy of an open store holds every answered write") {
   TemporaryDirectory copy;
   SqliteUnderTest under_test;

@@ -52,8 +52,8 @@ AttemptEnd aborted(AbortCause cause, const JobSpec& spec) {
     case AbortCause::worker_lost:
       end.kind = AttemptEnd::Kind::interrupted;
       end.code = "interrupted";
-      end.message = "the attempt was cut short by a crash, " + std::to_string(interruptions_max) +
-                    " times";
+      end.message =
+          "the attempt was cut short by a crash, " + std::to_string(interruptions_max) + " times";
       break;
     case AbortCause::none:
       end.kind = AttemptEnd::Kind::unknown;

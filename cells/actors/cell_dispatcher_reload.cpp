@@ -252,7 +252,6 @@ void CellDispatcherActor::change_services() {
   }
   services_ = std::move(services);
   limit_leases();
-  caf::anon_send(options_.store, ReleaseHolds{});
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
@@ -274,8 +273,6 @@ void CellDispatcherActor::change_terms() {
 /// All jobs submitted earlier are in the store, and no dispatcher hands out a job that belongs to
 /// another cell: the backlogs in the store can be checked.
 void CellDispatcherActor::move_jobs() {
-  // Again, because a dispatcher may have held a job before it knew of the new services.
-  caf::anon_send(options_.store, ReleaseHolds{});
   for (const auto& [key, rule] : routing().rules()) start_instance(key);
   for (const auto& [key, change] : overrides_) start_instance(key);
   const auto moved = [this] { advance(&ReloadCourse::jobs_moved); };

@@ -71,6 +71,7 @@ struct StoreSizes {
   std::size_t backlogs_max = 1000;    ///< Listed.
   std::size_t moved_jobs_max = 1000;  ///< From one cell to another.
   std::size_t due_jobs_max = 256;     ///< Advanced.
+  std::size_t held_jobs_max = 1000;   ///< Released.
 };
 
 /// The most that the desks of one engine do at a time.

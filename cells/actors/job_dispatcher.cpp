@@ -142,6 +142,8 @@ void JobDispatcherActor::cell_loaded(CellLoaded& loaded) {
   join_capacity();
   if (loaded.runnable) queue_.expect_more();
   for (const auto& name : loaded.lanes) lane(name).queue.expect_more();
+  may_hold_ = loaded.held;
+  release_holds();
   fetch();
   arm(at);
 }
@@ -252,7 +254,7 @@ bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, cons
     change_lane(job);
   } else if (ours) {
     send(store(), HoldJob{job->id});
-    held_ = true;
+    may_hold_ = true;
   }
   return false;
 }
@@ -302,10 +304,12 @@ JobPtr JobDispatcherActor::lease_out(const JobPtr& job, Lease lease, LiveLease e
   entry.job = running;
   entry.handed_out_at = at.steady;
   entry.outside = !worker.empty();
+  const auto& customer = job->spec->customer;
+  if (!lanes_.empty()) {
+    entry.charged_us = shares_.begin(customer, config_.settings.weights.weight_of(customer));
+  }
   leases_.add(lease, std::move(entry));
   count(job.get(), running.get());
-  const auto& customer = job->spec->customer;
-  if (!lanes_.empty()) shares_.begin(customer, config_.settings.weights.weight_of(customer));
   begin_running(customer);
   context_->options.probe->handed_out(*running, leases_.size(), slots_.limit());
   if (!job->started_at) {

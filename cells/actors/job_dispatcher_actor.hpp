@@ -157,6 +157,8 @@ class JobDispatcherActor : public JobDispatcher::base {
   void change_desks();
   void empty_foreign_lanes();
   void report_lanes();
+  std::int64_t start_us(const std::string& customer, std::size_t ahead) const;
+  static std::size_t slots_ahead(const Lane& lane);
   static bool has_wanted_job(const Lane& lane);
   std::optional<std::string> candidate(Lane& lane) const;
   Lanes::value_type* first_wanting_lane();
@@ -212,6 +214,8 @@ class JobDispatcherActor : public JobDispatcher::base {
 
   // Moves between cells.
   void change_terms(ConfigureCell& message);
+  void release_holds();
+  void release_holds_after(JobId id);
   bool is_ours(const JobSpec& spec) const;
   bool is_leaving(const JobSpec& spec) const;
   bool may_have_left_some(const JobsMoved& result) const;
@@ -288,7 +292,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool advancing_ = false;
   std::optional<SteadyTime> idle_since_;  ///< As noticed by a tick.
   bool idle_reported_ = false;
-  bool held_ = false;  ///< Under the current settings, some job was held for a missing service.
+  bool may_hold_ = false;  ///< Some job may be held that no release has reached.
   bool stopping_ = false;
   OwedAnswers<HandedBack> handed_back_;
   std::size_t handed_back_count_ = 0;

@@ -195,7 +195,7 @@ JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() 
   for (auto& each : lanes_) {
     const auto customer = candidate(each.second);
     if (!customer) continue;
-    const std::tuple rank{shares_.start_us(*customer), each.second.served};
+    const std::tuple rank{start_us(*customer, slots_ahead(each.second)), each.second.served};
     if (first && least <= rank) continue;
     first = &each;
     least = rank;
@@ -205,8 +205,19 @@ JobDispatcherActor::Lanes::value_type* JobDispatcherActor::first_wanting_lane() 
 
 /// Whether a lane that wants a slot goes before the lane of workers inside, which also wants it.
 bool JobDispatcherActor::goes_before_inside(Lanes::value_type& lane) {
-  const std::tuple outside{shares_.start_us(*candidate(lane.second)), lane.second.served};
-  return outside < std::tuple{shares_.start_us(*queue_.next_customer()), inside_served_};
+  const std::tuple outside{start_us(*candidate(lane.second), slots_ahead(lane.second)),
+                           lane.second.served};
+  return outside < std::tuple{start_us(*queue_.next_customer(), 0), inside_served_};
+}
+
+/// When the customer's next job starts, in virtual time, after `ahead` more of its jobs.
+std::int64_t JobDispatcherActor::start_us(const std::string& customer, std::size_t ahead) const {
+  return shares_.start_us(customer, ahead, config_.settings.weights.weight_of(customer));
+}
+
+/// How many of the slots that are reserved for the lane each of its customers is going to get.
+std::size_t JobDispatcherActor::slots_ahead(const Lane& lane) {
+  return lane.reserved / std::max<std::size_t>(lane.queue.customers(), 1);
 }
 
 void JobDispatcherActor::offer_slot(Lanes::value_type& chosen) {
@@ -227,7 +238,8 @@ void JobDispatcherActor::free_reserved(Lane& lane) {
 
 void JobDispatcherActor::decline_slot(const std::string& service) {
   const auto found = lanes_.find(service);
-  if (found == lanes_.end()) return;
+  // The slot may be free already: a grant used it, or the desk is a former one.
+  if (found == lanes_.end() || found->second.reserved == 0) return;
   const Now at = now();
   free_reserved(found->second);
   found->second.wanted.clear();
@@ -328,9 +340,7 @@ void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const 
   for (auto& [name, lane] : lanes_) {
     name == own ? lane.queue.ended(customer, ran) : lane.queue.owe(customer, ran);
   }
-  if (shares_.size() > 0) {
-    shares_.end(customer, ran, config_.settings.weights.weight_of(customer));
-  }
+  shares_.end(customer, ran, live.charged_us, config_.settings.weights.weight_of(customer));
   if (live.outside) {
     send(context_->desk, LeaseOver{live.job->lease, ran});
   } else if (const auto client = permits_of(live.job->spec->services[live.job->step])) {

@@ -6,18 +6,29 @@
 // on the other. A dispatcher that is asked for both at once does one after the other: with full
 // batches, two moves in opposite directions could continue for ever. Whatever dies in between,
 // every start and every reload looks for jobs in `between_cells`.
+#include <algorithm>
 #include <utility>
 
 #include "cells/actors/job_dispatcher_actor.hpp"
 
 namespace cells {
+namespace {
 
-/// A reload releases held jobs before cells have the new settings. Jobs held here since then must
-/// be released too, before the next fetch.
+/// Whether some service, or an undo of one, is new.
+bool adds_services(const Services& before, const Services& after) {
+  return std::any_of(after.begin(), after.end(), [&](const auto& entry) {
+    const auto old = before.find(entry.first);
+    return old == before.end() || !without(entry.second.undoes, old->second.undoes).is_empty();
+  });
+}
+
+}  // namespace
+
 void JobDispatcherActor::change_terms(ConfigureCell& message) {
+  const bool may_resume = adds_services(*config_.services, *message.config.services);
   config_ = std::move(message.config);
   adopt_settings();
-  if (std::exchange(held_, false)) send(store(), ReleaseHolds{});
+  if (may_resume) release_holds();
   idle_reported_ = false;
   queue_.expect_more();
   for (auto& [name, lane] : lanes_) lane.queue.expect_more();
@@ -26,6 +37,27 @@ void JobDispatcherActor::change_terms(ConfigureCell& message) {
   const Now at = now();
   dispatch(at);
   arm(at);
+}
+
+/// Releases the jobs of the cell that are held, a few at a time. A job may be held again at once if
+/// its service is still missing; the ids only ascend, so that this ends nevertheless.
+void JobDispatcherActor::release_holds() {
+  if (std::exchange(may_hold_, false)) release_holds_after(0);
+}
+
+void JobDispatcherActor::release_holds_after(JobId id) {
+  const auto limit = context_->options.store_sizes.held_jobs_max;
+  request(store(), caf::infinite, ReleaseHolds{key_, id, limit, durability()})
+      .then(
+          [this, limit](const HoldsReleased& result) {
+            if (result.released == limit) release_holds_after(result.last);
+            if (result.released == 0) return;
+            queue_.expect_more();
+            for (auto& [name, lane] : lanes_) lane.queue.expect_more();
+            if (result.released < limit) refresh_lanes();
+            dispatch(now());
+          },
+          [this](const caf::error& error) { quit(error); });
 }
 
 /// Whether jobs like this one run in this cell. A job that matches no cell stays where it is, and
@@ -124,11 +156,13 @@ void JobDispatcherActor::took_over_some(const StoredBacklog& from, const JobsMov
   counts_ += result.counts;
   const Now at = now();
   if (result.moved > 0) next_due_ = WallTime{};  // Due at once, even if the clock jumps back.
+  if (result.moved > 0) may_hold_ = true;  // The cell that held them may have lacked a service.
   if (std::exchange(taking_over_.at(from).again, false) || may_have_left_some(result)) {
     take_over_some(from);
     return;
   }
   taking_over_.extract(from).mapped().answers.deliver(TakenOver{});
+  if (taking_over_.empty()) release_holds();
   queue_.expect_more();
   refresh_lanes();
   dispatch(at);

@@ -59,9 +59,8 @@ std::optional<Refusal> JobDispatcherActor::refuse(const JobRequest& request_in, 
   if (auto refusal = refuse_timeout(key_, request_in.spec.timeout, config_.settings.timeout_max)) {
     return refusal;
   }
-  if (durability() == Durability::disk) {
-    auto refusal = refuse_too_large(key_, queued_bytes(request_in.spec), config_.settings);
-    if (refusal) return refusal;
+  if (auto refusal = refuse_too_large(key_, queued_bytes(request_in.spec), config_.settings)) {
+    return refusal;
   }
   if (auto refusal = refuse_more(request_in.spec, at)) return refusal;
   return refuse_rate(request_in, at);
@@ -135,9 +134,8 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
 /// The store had no room for the job.
 Refusal JobDispatcherActor::refuse_full(const JobSpec& spec, const JobInserted& stored) {
   if (stored.customer_full) return refuse_customer(spec, *stored.customer_full);
-  return refuse_memory(key_, stored.full->in_cell, stored.full->limit, stored.full->depth,
-                       counts_.unfinished(), end_rate_.per_second(busy_clock_.at(now().steady)),
-                       turned_away_);
+  return refuse_memory(key_, *stored.full, counts_.unfinished(),
+                       end_rate_.per_second(busy_clock_.at(now().steady)), turned_away_);
 }
 
 Refusal JobDispatcherActor::refuse_customer(const JobSpec& spec, const CustomerFull& full) {

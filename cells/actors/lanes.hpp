@@ -140,7 +140,7 @@ struct GrantAnswered {
 };
 
 /// There is nothing to hand out for this service: free the slot that was offered, and offer no
-/// other until GrantLeases or GrantPermits.
+/// other until GrantLeases or GrantPermits. Ignored if no slot is reserved.
 struct DeclineSlot {
   std::string service;
 };

@@ -14,6 +14,7 @@ PermitDesk::PermitDesk(Owner& owner, std::string service, const Protection& prot
 
 void PermitDesk::clear() {
   cells_.clear();
+  offers_.clear();
 }
 
 // --- What changes the number of permits ----------------------------------------------------------
@@ -70,21 +71,32 @@ void PermitDesk::filled(const LaneFilled& message) {
 }
 
 void PermitDesk::emptied(const CellKey& cell) {
+  std::erase_if(offers_, [&](const auto& each) { return each.first == cell; });
   matching_.emptied(cell);
   forget(cell);
 }
 
-/// Without a permit, or while another cell is being asked, the slot is declined, and the cell is
-/// asked in its turn.
+/// While a cell is being asked, a slot stays reserved: how many permits there are is known only
+/// once that cell has answered.
 void PermitDesk::offered(const SlotOffered& message) {
-  cells_[message.key] = message.cell;
-  make_offer();
-  if (const auto ask = matching_.offered(message.key, std::nullopt)) {
-    send_ask(*ask);
-  } else {
-    owner_.send(message.cell, DeclineSlot{service_});
-  }
+  offers_.emplace_back(message.key, message.cell);
+  answer_offers();
   hand_out();
+}
+
+/// Without a permit, a slot is declined, and the cell is asked in its turn.
+void PermitDesk::answer_offers() {
+  while (!asking_ && !offers_.empty()) {
+    const auto [key, cell] = std::move(offers_.front());
+    offers_.pop_front();
+    cells_.try_emplace(key, cell);  // A successor of the cell may have reported since.
+    make_offer();
+    if (const auto ask = matching_.offered(key, std::nullopt)) {
+      send_ask(*ask);
+    } else {
+      owner_.send(cell, DeclineSlot{service_});
+    }
+  }
 }
 
 // --- Handing out ---------------------------------------------------------------------------------
@@ -136,6 +148,7 @@ void PermitDesk::answered(const LeaseMatching::Ask& ask, bool probe, const Permi
     matching_.go_on(ask.request);
   }
   withdraw_offer();
+  answer_offers();
   forget(ask.cell);
   hand_out();
 }

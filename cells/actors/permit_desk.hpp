@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cells/actors/protocol.hpp"
@@ -49,6 +51,7 @@ class PermitDesk {
 
  private:
   void hand_out();
+  void answer_offers();
   void make_offer();
   void send_ask(const LeaseMatching::Ask& ask);
   void answered(const LeaseMatching::Ask& ask, bool probe, const PermitsTaken* taken);
@@ -61,7 +64,8 @@ class PermitDesk {
   const std::function<Now()> clocks_;
   ServiceGuard guard_;
   LeaseMatching matching_;
-  std::map<CellKey, LaneHolder> cells_;  ///< Those that the matching remembers.
+  std::map<CellKey, LaneHolder> cells_;                ///< Those that the matching remembers.
+  std::deque<std::pair<CellKey, LaneHolder>> offers_;  ///< Slots that cells hold for an answer.
   /// The permits that there are now, as a request to the matching.
   std::optional<LeaseMatching::Request> offer_;
   bool asking_ = false;  ///< A cell has been asked, and has not answered.

@@ -343,6 +343,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     Entry& entry = entries_.at(name);
     take_out(entry);
     if (entry.attempt) return try_again(name, entry, at);
+    if (!entry.timetable) return;
     const auto step = next_step(entry.schedule, *entry.timetable, at.wall, *watched_since_);
     switch (step.kind) {
       case ScheduleStep::Kind::wait:

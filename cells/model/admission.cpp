@@ -108,11 +108,13 @@ void CustomerEndRates::forget_half() {
     customers_.clear();  // More than half share the earliest second.
 }
 
-Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,
-                      std::uint64_t unfinished, double finished_per_s, TurnedAway& turned_away) {
-  const auto kind = in_cell ? Refusal::Kind::cell_bytes_full : Refusal::Kind::memory_full;
+Refusal refuse_memory(const CellKey& cell, const MemoryFull& full, std::uint64_t unfinished,
+                      double finished_per_s, TurnedAway& turned_away) {
+  if (full.added > full.limit) return {Refusal::Kind::job_too_large, cell, full.limit, full.added};
+  const auto kind = full.in_cell ? Refusal::Kind::cell_bytes_full : Refusal::Kind::memory_full;
   const auto ahead = turned_away.add(std::max<std::uint64_t>(unfinished, 1));
-  return {kind, cell, limit, depth, wait_for(static_cast<double>(ahead + 1), finished_per_s)};
+  return {kind, cell, full.limit, full.depth,
+          wait_for(static_cast<double>(ahead + 1), finished_per_s)};
 }
 
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cells/model/end_rate_meter.hpp"
+#include "cells/model/quota.hpp"
 #include "cells/model/submission.hpp"
 #include "cells/model/submission_rates.hpp"
 
@@ -83,9 +84,9 @@ class CustomerEndRates {
 
 /// Refuses a job because the memory for jobs is full. retry_after is the time until enough of the
 /// cell's `unfinished` jobs have ended: one for this client, and one for each client `turned_away`
-/// before it.
-Refusal refuse_memory(const CellKey& cell, bool in_cell, std::uint64_t limit, std::uint64_t depth,
-                      std::uint64_t unfinished, double finished_per_s, TurnedAway& turned_away);
+/// before it. A job that can never have room is refused as too large.
+Refusal refuse_memory(const CellKey& cell, const MemoryFull& full, std::uint64_t unfinished,
+                      double finished_per_s, TurnedAway& turned_away);
 
 /// Refuses a timeout above the cell's maximum.
 std::optional<Refusal> refuse_timeout(const CellKey& cell, milliseconds asked,

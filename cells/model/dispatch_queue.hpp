@@ -136,6 +136,8 @@ class DispatchQueue {
   /// Whether the window has no job, and the store certainly has none either.
   bool is_done() const { return customers_.empty() && !sweeping_ && !fetch_; }
   std::size_t size() const { return jobs_; }
+  /// Those of whom the window has jobs, or the store may have.
+  std::size_t customers() const { return customers_.size(); }
 
  private:
   /// (priority_rank, place).

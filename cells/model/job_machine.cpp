@@ -9,9 +9,6 @@
 namespace cells {
 namespace {
 
-/// The longest wait until the next call for an operation.
-constexpr milliseconds operation_wait_max{24 * 3600 * 1000};
-
 /// Cuts between characters, so that UTF-8 stays valid.
 void truncate_text(std::string& text) {
   if (text.size() <= message_bytes_max) return;

@@ -52,6 +52,8 @@ inline constexpr std::uint32_t interruptions_max = 3;
 inline constexpr std::size_t messages_max = 100;
 inline constexpr std::size_t message_bytes_max = 4 << 10;
 inline constexpr std::size_t properties_bytes_max = 256 << 10;
+/// The longest wait between two calls of an operation.
+inline constexpr milliseconds operation_wait_max{24 * 3600 * 1000};
 
 /// How one attempt ended, as the dispatcher saw it.
 struct AttemptEnd {

@@ -26,10 +26,11 @@ struct LiveLease {
   SteadyTime handed_out_at{};
   SteadyTime deadline{};  ///< SteadyTime::max(): not set until the worker begins.
   AbortCause abort = AbortCause::none;
-  bool started = false;      ///< Its worker has begun: see LeaseTable::start.
-  std::uint64_t worker = 0;  ///< The worker inside that has it; 0 if that worker is gone.
-  bool outside = false;      ///< A worker outside the daemon has it.
-  bool probe = false;        ///< The attempt probes a circuit that is half-open.
+  bool started = false;         ///< Its worker has begun: see LeaseTable::start.
+  std::uint64_t worker = 0;     ///< The worker inside that has it; 0 if that worker is gone.
+  bool outside = false;         ///< A worker outside the daemon has it.
+  bool probe = false;           ///< The attempt probes a circuit that is half-open.
+  std::int64_t charged_us = 0;  ///< By SlotShares, when it began; 0: not at all.
 };
 
 /// Live leases, found by lease, by job and by deadline. Not thread-safe.

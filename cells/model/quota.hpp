@@ -69,6 +69,16 @@ struct CustomerFull {
   bool operator==(const CustomerFull&) const = default;
 };
 
+/// There is no room for a job in memory.
+struct MemoryFull {
+  bool in_cell = false;     ///< The bound of the cell's jobs; otherwise that of all jobs in memory.
+  std::uint64_t limit = 0;  ///< The bound, in bytes.
+  std::uint64_t depth = 0;  ///< Bytes in use.
+  std::uint64_t added = 0;  ///< The bytes of the job itself.
+
+  bool operator==(const MemoryFull&) const = default;
+};
+
 /// The limit that leaves a customer with this many unfinished jobs, and this many bytes in them, no
 /// room for a job of `added` bytes; none if there is room.
 std::optional<CustomerFull> refuse_room(const CustomerRoom& room, std::uint64_t jobs,

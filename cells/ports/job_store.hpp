@@ -57,9 +57,9 @@ namespace cells {
 
 // --- Starting --------------------------------------------------------------------------------
 
-/// Begins a new epoch (promise P3), releases every held job of the cells that the sender owns, and
-/// closes every open batch: the requests that filled them ended with the daemon. Jobs in memory
-/// that a batch counts are forgotten, except for those in `kept`.
+/// Begins a new epoch (promise P3), and closes every open batch: the requests that filled them
+/// ended with the daemon. Jobs in memory that a batch counts are forgotten, except for those in
+/// `kept`.
 struct StartEpoch {
   WallTime now{};
   std::map<BatchId, BatchInMemory> kept{};
@@ -127,10 +127,6 @@ struct NeedsCounted {
   std::map<std::string, std::uint64_t> undos{};  ///< The same.
 };
 
-/// Releases every held job of the cells that the sender owns, because missing services have been
-/// added. Not answered.
-struct ReleaseHolds {};
-
 /// Reads the state of a cell, for a dispatcher that starts.
 struct LoadCell {
   CellKey cell;
@@ -140,6 +136,7 @@ struct CellLoaded {
   JobCounts counts;                  ///< Of unfinished jobs.
   std::vector<JobPtr> running;       ///< Jobs with a lease whose end was never recorded.
   bool runnable = false;             ///< Some job in the lane of workers inside is runnable.
+  bool held = false;                 ///< Some job is held.
   std::vector<std::string> lanes;    ///< The other lanes that have runnable jobs, in order.
   std::optional<WallTime> next_due;  ///< As in DueAdvanced.
 };
@@ -165,14 +162,6 @@ struct InsertJob {
   std::uint64_t bytes_max = 0;  ///< For a job in memory: what all jobs of its cell may take there.
   std::optional<ScheduleAdvance> firing{};  ///< Of a request without a key.
   CustomerRoom room{};
-};
-/// There is no room for a job in memory.
-struct MemoryFull {
-  bool in_cell = false;     ///< The bound of the cell's jobs; otherwise that of all jobs in memory.
-  std::uint64_t limit = 0;  ///< The bound, in bytes.
-  std::uint64_t depth = 0;  ///< Bytes in use.
-
-  bool operator==(const MemoryFull&) const = default;
 };
 struct JobInserted {
   JobId id = 0;
@@ -242,9 +231,22 @@ struct EndedReopened {
 };
 
 /// Holds a runnable job, because it needs a service that is not configured: the job keeps its state
-/// and place, but is not runnable until the next StartEpoch or ReleaseHolds. Not answered.
+/// and place, but is not runnable until a ReleaseHolds. Not answered.
 struct HoldJob {
   JobId id = 0;
+};
+
+/// Releases held jobs of a cell: the first `limit` whose ids are above `after`, in the order of
+/// their ids.
+struct ReleaseHolds {
+  CellKey cell;
+  JobId after = 0;
+  std::size_t limit = 1000;
+  Durability durability{};  ///< Of the jobs.
+};
+struct HoldsReleased {
+  std::size_t released = 0;  ///< Below the limit: no job above `after` is held.
+  JobId last = 0;            ///< The greatest id among them; 0: there are none.
 };
 
 /// Puts a runnable job into another lane of its cell, because a reload has changed the lane of its
@@ -488,7 +490,6 @@ CELLS_MESSAGE(MoveJobs)
 CELLS_MESSAGE(JobsMoved)
 CELLS_MESSAGE(CountNeeds)
 CELLS_MESSAGE(NeedsCounted)
-CELLS_MESSAGE(ReleaseHolds)
 CELLS_MESSAGE(LoadCell)
 CELLS_MESSAGE(CellLoaded)
 CELLS_MESSAGE(InsertJob)
@@ -503,6 +504,8 @@ CELLS_MESSAGE(WaitingCancelled)
 CELLS_MESSAGE(ReopenEnded)
 CELLS_MESSAGE(EndedReopened)
 CELLS_MESSAGE(HoldJob)
+CELLS_MESSAGE(ReleaseHolds)
+CELLS_MESSAGE(HoldsReleased)
 CELLS_MESSAGE(ChangeLane)
 CELLS_MESSAGE(FetchRunnable)
 CELLS_MESSAGE(RunnableFetched)
@@ -547,13 +550,13 @@ namespace cells {
 using JobStore = caf::typed_actor<
     caf::replies_to<StartEpoch>::with<EpochStarted>, caf::replies_to<LoadCells>::with<CellsLoaded>,
     caf::replies_to<ListBacklogs>::with<BacklogsListed>, caf::replies_to<MoveJobs>::with<JobsMoved>,
-    caf::replies_to<CountNeeds>::with<NeedsCounted>, caf::reacts_to<ReleaseHolds>,
-    caf::replies_to<LoadCell>::with<CellLoaded>, caf::replies_to<InsertJob>::with<JobInserted>,
-    caf::replies_to<FindKeyHolder>::with<KeyHolder>, caf::reacts_to<ClaimJob>,
-    caf::replies_to<RecordJob>::with<JobRecorded>,
+    caf::replies_to<CountNeeds>::with<NeedsCounted>, caf::replies_to<LoadCell>::with<CellLoaded>,
+    caf::replies_to<InsertJob>::with<JobInserted>, caf::replies_to<FindKeyHolder>::with<KeyHolder>,
+    caf::reacts_to<ClaimJob>, caf::replies_to<RecordJob>::with<JobRecorded>,
     caf::replies_to<CancelWaiting>::with<WaitingCancelled>,
     caf::replies_to<ReopenEnded>::with<EndedReopened>, caf::reacts_to<HoldJob>,
-    caf::reacts_to<ChangeLane>, caf::replies_to<FetchRunnable>::with<RunnableFetched>,
+    caf::replies_to<ReleaseHolds>::with<HoldsReleased>, caf::reacts_to<ChangeLane>,
+    caf::replies_to<FetchRunnable>::with<RunnableFetched>,
     caf::replies_to<AdvanceDue>::with<DueAdvanced>, caf::replies_to<PruneEnded>::with<EndedPruned>,
     caf::replies_to<OpenBatch>::with<BatchOpened>, caf::replies_to<CloseBatch>::with<BatchClosed>,
     caf::replies_to<MarkCancelled>::with<CancelledMarked>,

@@ -41,12 +41,13 @@ class Answers {
  private:
   using Answer =
       std::variant<cells::EpochStarted, cells::CellsLoaded, cells::BacklogsListed, cells::JobsMoved,
-                   cells::NeedsCounted, cells::CellLoaded, cells::JobInserted, cells::JobRecorded,
-                   cells::RunnableFetched, cells::DueAdvanced, cells::EndedPruned, cells::KeyHolder,
-                   cells::WaitingCancelled, cells::EndedReopened, cells::BatchOpened,
-                   cells::BatchClosed, cells::CancelledMarked, cells::InMemoryNoted,
-                   cells::SchedulesLoaded, cells::ScheduleSaved, cells::ScheduleRemoved,
-                   cells::ScheduleAdvanced, cells::CellOverrideSet, cells::StoreFlushed>;
+                   cells::NeedsCounted, cells::HoldsReleased, cells::CellLoaded, cells::JobInserted,
+                   cells::JobRecorded, cells::RunnableFetched, cells::DueAdvanced,
+                   cells::EndedPruned, cells::KeyHolder, cells::WaitingCancelled,
+                   cells::EndedReopened, cells::BatchOpened, cells::BatchClosed,
+                   cells::CancelledMarked, cells::InMemoryNoted, cells::SchedulesLoaded,
+                   cells::ScheduleSaved, cells::ScheduleRemoved, cells::ScheduleAdvanced,
+                   cells::CellOverrideSet, cells::StoreFlushed>;
   struct Waiting {
     caf::response_promise promise;
     Answer answer;

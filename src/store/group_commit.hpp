@@ -265,7 +265,6 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
       },
       [&store](const MoveJobs& request) { return store.template perform<JobsMoved>(request); },
       [&store](const CountNeeds& request) { return store.count_needs(request); },
-      [&store](const ReleaseHolds& request) { store.note(request); },
       [&store](const LoadCell& request) { return store.template perform<CellLoaded>(request); },
       [&store](const InsertJob& request) {
         return store.template perform<JobInserted>(request, approximate_bytes(*request.job));
@@ -282,6 +281,9 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
         return store.template perform<EndedReopened>(request);
       },
       [&store](const HoldJob& request) { store.note(request); },
+      [&store](const ReleaseHolds& request) {
+        return store.template perform<HoldsReleased>(request);
+      },
       [&store](const ChangeLane& request) { store.note(request); },
       [&store](const FetchRunnable& request) {
         return store.template perform<RunnableFetched>(request);

@@ -13,7 +13,7 @@ namespace celld::store {
 /// What a store keeps about a job besides the job itself.
 struct LineMarks {
   bool head = false;  ///< Heads its entity's line.
-  bool held = false;  ///< By a HoldJob, until the next StartEpoch or ReleaseHolds.
+  bool held = false;  ///< By a HoldJob, until a ReleaseHolds.
   /// Retrying or compensating, with nothing to wait for: an AdvanceDue has reached its
   /// `next_attempt_at`, or it has none.
   bool woken = false;

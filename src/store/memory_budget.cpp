@@ -112,10 +112,10 @@ MemoryBudget::Room MemoryBudget::room_for(const Job& job, std::uint64_t cell_byt
   const auto ended_bytes = found == cells_.end() ? 0 : found->second.ended.sum;
   const auto cell_excess = excess_over(cell_bytes + bytes, cell_bytes_max);
   if (cell_excess > ended_bytes) {
-    return {{}, cells::MemoryFull{true, cell_bytes_max, cell_bytes}};
+    return {{}, cells::MemoryFull{true, cell_bytes_max, cell_bytes, bytes}};
   }
   const auto all_excess = excess_over(bytes_ + bytes, bytes_max);
-  if (all_excess > ended_.sum) return {{}, cells::MemoryFull{false, bytes_max, bytes_}};
+  if (all_excess > ended_.sum) return {{}, cells::MemoryFull{false, bytes_max, bytes_, bytes}};
   Chosen chosen;
   if (found != cells_.end()) choose(found->second.ended, cell_excess, chosen);
   choose(ended_, all_excess, chosen);

@@ -71,7 +71,6 @@ MemoryJobs::MemoryJobs(const StoreContent& content)
 // --- Starting --------------------------------------------------------------------------------
 
 EpochStarted MemoryJobs::apply(const StartEpoch& request) {
-  apply(ReleaseHolds{});
   for (const auto& [id, batch] : batches_) {
     const auto kept = request.kept.find(id);
     if (kept == request.kept.end() && !batch.is_open && batch.in_memory == BatchInMemory{})
@@ -84,15 +83,6 @@ EpochStarted MemoryJobs::apply(const StartEpoch& request) {
   changed_ = true;
   epoch_ = next_epoch(epoch_, request.now);
   return {epoch_, last_id_};
-}
-
-void MemoryJobs::apply(const ReleaseHolds&) {
-  for (auto& [id, stored] : jobs_) {
-    if (!stored.marks.held) continue;
-    auto marks = stored.marks;
-    marks.held = false;
-    change(stored, stored.job, marks);
-  }
 }
 
 CellsLoaded MemoryJobs::apply(const LoadCells&) const {
@@ -176,6 +166,7 @@ CellLoaded MemoryJobs::apply(const LoadCell& request) const {
   for (const auto& [lane, customers] : cell.runnable) {
     lane.empty() ? void(loaded.runnable = true) : loaded.lanes.push_back(lane);
   }
+  loaded.held = !cell.held.empty();
   if (!cell.due.empty()) loaded.next_due = cell.due.begin()->first;
   return loaded;
 }
@@ -298,6 +289,27 @@ void MemoryJobs::apply(const HoldJob& request) {
   auto marks = stored.marks;
   marks.held = true;
   change(stored, stored.job, marks);
+}
+
+HoldsReleased MemoryJobs::apply(const ReleaseHolds& request) {
+  HoldsReleased answer;
+  const auto cell = cells_.find(request.cell);
+  if (cell == cells_.end()) return answer;
+  std::vector<JobId> ids;
+  const auto& held = cell->second.held;
+  for (auto id = held.upper_bound(request.after); id != held.end() && ids.size() < request.limit;
+       ++id) {
+    ids.push_back(*id);
+  }
+  for (const auto id : ids) {
+    auto& stored = jobs_.at(id);
+    auto marks = stored.marks;
+    marks.held = false;
+    change(stored, stored.job, marks);
+    ++answer.released;
+    answer.last = id;
+  }
+  return answer;
 }
 
 void MemoryJobs::apply(const ChangeLane& request) {
@@ -692,6 +704,7 @@ void MemoryJobs::add_to_indexes(const StoredJob& stored) {
     }
   }
   if (job.state == JobState::running) cell.running.insert(job.id);
+  if (stored.marks.held) cell.held.insert(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.emplace(*due, job.id);
   if (is_runnable(job.state, stored.marks)) {
     cell.runnable[job.lane][job.spec->customer].emplace(rank_of(job), stored.job);
@@ -717,6 +730,7 @@ void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
     if (customer->second.unfinished() == 0) cell.by_customer.erase(customer);
   }
   if (job.state == JobState::running) cell.running.erase(job.id);
+  if (stored.marks.held) cell.held.erase(job.id);
   if (const auto due = due_at(job, stored.marks)) cell.due.erase({*due, job.id});
   if (is_runnable(job.state, stored.marks)) {
     auto& lane = cell.runnable.at(job.lane);

@@ -54,7 +54,6 @@ class MemoryJobs {
   cells::CellsLoaded apply(const cells::LoadCells&) const;
   cells::BacklogsListed apply(const cells::ListBacklogs& request) const;
   cells::JobsMoved apply(const cells::MoveJobs& request);
-  void apply(const cells::ReleaseHolds&);
   cells::CellLoaded apply(const cells::LoadCell& request) const;
   /// None if the id is in use; then nothing changes.
   std::optional<cells::JobInserted> apply(const cells::InsertJob& request);
@@ -64,6 +63,7 @@ class MemoryJobs {
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
   cells::EndedReopened apply(const cells::ReopenEnded& request);
   void apply(const cells::HoldJob& request);
+  cells::HoldsReleased apply(const cells::ReleaseHolds& request);
   void apply(const cells::ChangeLane& request);
   cells::RunnableFetched apply(const cells::FetchRunnable& request) const;
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
@@ -109,6 +109,7 @@ class MemoryJobs {
     std::map<std::string, Lane> runnable;  ///< By the name of the lane.
     std::set<std::pair<cells::WallTime, cells::JobId>> due;
     std::set<cells::JobId> running;
+    std::set<cells::JobId> held;
     std::map<RoutingKey, std::set<cells::JobId>> open;
     std::map<std::string, cells::JobCounts> by_customer;  ///< Of unfinished jobs; no empty counts.
   };

@@ -65,10 +65,6 @@ class MixedStoreActor final : public JobStore::base {
         [this](const ListBacklogs& request) { return list_backlogs(request); },
         [this](const MoveJobs& request) { return by_kind<JobsMoved>(request.durability, request); },
         [this](const CountNeeds& request) { return count_needs(request); },
-        [this](const ReleaseHolds& request) {
-          note(request);
-          send(other_, request);
-        },
         [this](const LoadCell& request) {
           return by_kind<CellLoaded>(request.durability, request);
         },
@@ -86,6 +82,9 @@ class MixedStoreActor final : public JobStore::base {
         },
         [this](const HoldJob& request) {
           kind_of(request.id) == Durability::memory ? note(request) : send(other_, request);
+        },
+        [this](const ReleaseHolds& request) {
+          return by_kind<HoldsReleased>(request.durability, request);
         },
         [this](const ChangeLane& request) {
           kind_of(request.id) == Durability::memory ? note(request) : send(other_, request);

@@ -476,10 +476,15 @@ DROP TABLE lines_buffer;
 DROP TABLE jobs_of_entity_buffer;
 )sql";
 
+constexpr const char* version_15 = R"sql(
+DROP INDEX jobs_held;
+CREATE INDEX jobs_held ON jobs (cell) WHERE marks & 2;
+)sql";
+
 /// Step i turns version i into version i + 1.
-constexpr std::array migrations{version_1,  version_2,  version_3,  version_4, version_5,
-                                version_6,  version_7,  version_8,  version_9, version_10,
-                                version_11, version_12, version_13, version_14};
+constexpr std::array migrations{version_1,  version_2,  version_3,  version_4,  version_5,
+                                version_6,  version_7,  version_8,  version_9,  version_10,
+                                version_11, version_12, version_13, version_14, version_15};
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value));

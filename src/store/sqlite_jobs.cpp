@@ -63,7 +63,9 @@ SqliteJobs::SqliteJobs(Connection& connection, const WriteLimits& limits)
       update_due_(connection, "UPDATE jobs SET due_at = ?2 WHERE id = ?1"),
       update_cell_(connection, "UPDATE jobs SET cell = ?2 WHERE id = ?1"),
       update_failed_ahead_(connection, "UPDATE jobs SET failed_ahead = ?2 WHERE id = ?1"),
-      select_held_(connection, "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2 LIMIT ?1"),
+      select_held_(connection,
+                   "SELECT id FROM jobs INDEXED BY jobs_held WHERE marks & 2"
+                   " AND cell = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
       select_due_(connection,
                   "SELECT id, due_at FROM jobs INDEXED BY jobs_due WHERE cell = ?1"
                   " AND due_at IS NOT NULL ORDER BY due_at, id"),
@@ -255,6 +257,34 @@ void SqliteJobs::apply(const HoldJob& request) {
   auto marks = before->marks;
   marks.held = true;
   set_marks(request.id, *before, marks, before->lane);
+}
+
+HoldsReleased SqliteJobs::apply(const ReleaseHolds& request) {
+  enter();
+  HoldsReleased answer;
+  const auto cell = backlogs_.find_cell_id(request.cell);
+  if (!cell) return answer;
+  for (const auto id : held_jobs(*cell, request.after, request.limit)) {
+    touch();
+    write_claim(id);
+    const auto before = standing_of(id);
+    auto marks = before->marks;
+    marks.held = false;
+    set_marks(id, *before, marks, before->lane);
+    ++answer.released;
+    answer.last = id;
+  }
+  return answer;
+}
+
+/// The first held jobs of the cell above this id, at most `limit`, in order.
+std::vector<JobId> SqliteJobs::held_jobs(std::int64_t cell, JobId after, std::size_t limit) {
+  const ResetAtEnd reset{select_held_};
+  auto& row = select_held_.bind(1, cell).bind(2, to_integer(after));
+  row.bind(3, static_cast<std::int64_t>(limit));
+  std::vector<JobId> held;
+  while (row.step()) held.push_back(to_id(row.integer(0)));
+  return held;
 }
 
 void SqliteJobs::apply(const ChangeLane& request) {

@@ -39,8 +39,8 @@ class SqliteJobs {
   cells::WaitingCancelled apply(const cells::CancelWaiting& request);
   cells::EndedReopened apply(const cells::ReopenEnded& request);
   void apply(const cells::HoldJob& request);
+  cells::HoldsReleased apply(const cells::ReleaseHolds& request);
   void apply(const cells::ChangeLane& request);
-  void apply(const cells::ReleaseHolds&);
   cells::RunnableFetched apply(const cells::FetchRunnable& request);
   cells::DueAdvanced apply(const cells::AdvanceDue& request);
   cells::EndedPruned apply(const cells::PruneEnded& request);
@@ -102,6 +102,7 @@ class SqliteJobs {
   struct EndedRow;
   void remove(const EndedRow& row);
   std::vector<std::int64_t> other_lanes(const Backlogs::Cell& cell);
+  std::vector<cells::JobId> held_jobs(std::int64_t cell, cells::JobId after, std::size_t limit);
   std::vector<cells::JobId> best_of(const std::vector<Backlogs::Backlog*>& backlogs,
                                     std::int64_t lane, std::size_t limit,
                                     cells::milliseconds priority_step);

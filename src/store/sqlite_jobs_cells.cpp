@@ -28,29 +28,10 @@ std::vector<std::int64_t> SqliteJobs::other_lanes(const Backlogs::Cell& cell) {
 
 EpochStarted SqliteJobs::apply(const StartEpoch& request) {
   touch();
-  apply(ReleaseHolds{});
   batches_.start(request.kept, request.now);
   epoch_ = next_epoch(epoch_, request.now);
   save_setting_.bind(1, std::string_view{"epoch"}).bind(2, to_integer(epoch_)).run();
   return {epoch_, last_id_};
-}
-
-void SqliteJobs::apply(const ReleaseHolds&) {
-  touch();
-  for (;;) {
-    std::vector<JobId> held;
-    select_held_.bind(1, static_cast<std::int64_t>(limits_.holds));
-    while (select_held_.step()) held.push_back(to_id(select_held_.integer(0)));
-    select_held_.reset();
-    if (held.empty()) return;
-    for (const auto id : held) {
-      write_claim(id);
-      const auto before = standing_of(id);
-      auto marks = before->marks;
-      marks.held = false;
-      set_marks(id, *before, marks, before->lane);
-    }
-  }
 }
 
 CellsLoaded SqliteJobs::apply(const LoadCells&) {
@@ -134,6 +115,7 @@ CellLoaded SqliteJobs::apply(const LoadCell& request) {
   std::sort(loaded.running.begin(), loaded.running.end(),
             [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
   loaded.runnable = cell.runnable.contains(0);
+  loaded.held = !held_jobs(*id, 0, 1).empty();
   for (const auto lane : other_lanes(cell)) loaded.lanes.push_back(backlogs_.lane(lane));
   loaded.next_due = next_due(*id, {});
   return loaded;

@@ -7,7 +7,6 @@ namespace celld::store {
 
 /// How much the SQLite store's writer handles at a time.
 struct WriteLimits {
-  std::size_t holds = 1000;  ///< Held jobs that a release reads.
   /// Recent jobs whose keys are written behind together (behind_index.hpp). Up to twice as many are
   /// indexed in memory; a start reads their rows.
   std::size_t generation_jobs = 16384;

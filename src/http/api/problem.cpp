@@ -217,9 +217,9 @@ Problem problem_of(const cells::Refusal& refusal) {
           "The cell " + cell + " accepts " + rate_text(refusal.per_s) + " from each customer.");
     case Kind::job_too_large:
       return invalid_request(
-          {{"", "counts for " + std::to_string(refusal.depth) + " bytes, but a quota of the cell " +
-                    cell + " allows only " + std::to_string(refusal.limit) +
-                    " bytes for all jobs together"}});
+          {{"", "counts for " + std::to_string(refusal.depth) +
+                    " bytes, but a limit that applies to the cell " + cell + " allows only " +
+                    std::to_string(refusal.limit) + " bytes for all jobs together"}});
     case Kind::memory_full:
       return quota_problem(ProblemKind::queue_full, refusal, "capacity.memory_max_bytes",
                            "The jobs in memory take " + std::to_string(refusal.depth) +

@@ -472,9 +472,9 @@ BUGS = (
         "lane-asleep", ("idle-worker", "unfinished-job"),
         "a slot that a desk has declined is never offered again",
         "cells/actors/permit_desk.cpp",
-        (("    owner_.send(message.cell, DeclineSlot{service_});\n",
-          "    owner_.send(message.cell, DeclineSlot{service_});\n"
-          "    if (BUG) return matching_.emptied(message.key);\n"),),
+        (("      owner_.send(cell, DeclineSlot{service_});\n",
+          "      owner_.send(cell, DeclineSlot{service_});\n"
+          "      if (BUG) matching_.emptied(key);\n"),),
     ),
     Bug(
         "saved-permits", ("service-rate",),
@@ -743,9 +743,9 @@ BUGS = (
     Bug(
         "lost-hold", ("unfinished-job", "idle-worker"),
         "a job that was held for a missing service is not released when the service is added",
-        "src/store/memory_jobs.cpp",
-        (("    if (!stored.marks.held) continue;\n",
-          "    if (!stored.marks.held || (BUG && stored.job->step > 0)) continue;\n"),),
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("            if (result.released == limit) release_holds_after(result.last);\n",
+          "            if (result.released == limit && !BUG) release_holds_after(result.last);\n"),),
     ),
     # --- Pools and cells -------------------------------------------------------------------------
     Bug(
@@ -1244,13 +1244,10 @@ BUGS = (
     Bug(
         "undo-not-released", ("unfinished-job", "idle-worker"),
         "a reload that brings an undo back does not release the jobs that waited for it",
-        "cells/actors/cell_dispatcher_reload.cpp",
-        (("  limit_leases();\n  caf::anon_send(options_.store, ReleaseHolds{});\n",
-          "  limit_leases();\n  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n"),
-         ("  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
-          "  caf::anon_send(options_.store, ReleaseHolds{});\n",
-          "  // Again, because a dispatcher may have held a job before it knew of the new services.\n"
-          "  if (!BUG) caf::anon_send(options_.store, ReleaseHolds{});\n")),
+        "cells/actors/job_dispatcher_moves.cpp",
+        (("    return old == before.end() || !without(",
+          "    if (BUG) return old == before.end();\n"
+          "    return old == before.end() || !without("),),
         first_seed=6170,
     ),
     Bug(
@@ -1274,8 +1271,8 @@ BUGS = (
         "moved-for-nothing", ("idle-worker",),
         "a dispatcher that takes over jobs does not look for those that are runnable",
         "cells/actors/job_dispatcher_moves.cpp",
-        (("deliver(TakenOver{});\n  queue_.expect_more();\n",
-          "deliver(TakenOver{});\n  if (!BUG) queue_.expect_more();\n"),),
+        (("release_holds();\n  queue_.expect_more();\n",
+          "release_holds();\n  if (!BUG) queue_.expect_more();\n"),),
         first_seed=120,
     ),
     Bug(

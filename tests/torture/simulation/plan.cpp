@@ -231,6 +231,7 @@ OperationSizes draw_sizes(Dice& dice) {
   make_small(sizes.store.backlogs_max);
   make_small(sizes.store.moved_jobs_max);
   make_small(sizes.store.due_jobs_max);
+  sizes.store.held_jobs_max = sizes.store.due_jobs_max;
   make_small(sizes.commits.operations_max);
   make_small(sizes.pruned_jobs_max);
   make_small(sizes.listed_cells_max);

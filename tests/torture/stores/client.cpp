@@ -37,7 +37,6 @@ class Client {
   void forward(std::size_t, const ClaimJob& request) { self_->send(store_, request); }
   void forward(std::size_t, const HoldJob& request) { self_->send(store_, request); }
   void forward(std::size_t, const ChangeLane& request) { self_->send(store_, request); }
-  void forward(std::size_t, const ReleaseHolds& request) { self_->send(store_, request); }
   template <class Request>
   void forward(std::size_t number, const Request& request) {
     using Result = decltype(std::declval<celld::store::MemoryJobs&>().apply(request));

@@ -87,7 +87,7 @@ Operation Generator::next() {
       return operation(dice_.one_in(2) ? set_override() : change_schedule());
     case 20:
       if (dice_.one_in(2)) return flush();
-      return dice_.one_in(4) ? start_epoch() : operation(ReleaseHolds{});
+      return dice_.one_in(4) ? start_epoch() : operation(release_holds());
     case 21:
     case 22:
     case 23:
@@ -350,6 +350,11 @@ Request Generator::show(JobId claimed) {
 Request Generator::hold() {
   const JobPtr job = dice_.one_in(5) ? some_job() : some_runnable_job();
   return HoldJob{job ? job->id : 7};
+}
+
+Request Generator::release_holds() {
+  const JobPtr job = dice_.one_in(3) ? some_job() : nullptr;
+  return ReleaseHolds{some_cell(), job ? job->id : 0, some_limit()};
 }
 
 Request Generator::change_lane() {

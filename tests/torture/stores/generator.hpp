@@ -48,6 +48,7 @@ class Generator {
   CustomerRoom some_room();
   Request show(JobId claimed);
   Request hold();
+  Request release_holds();
   Request change_lane();
   Request move();
   Request fetch();

@@ -18,7 +18,7 @@ concept OneOf = (std::same_as<std::remove_const_t<T>, Of> || ...);
 template <class T>
 auto fields(T& message) {
   if constexpr (OneOf<T, std::monostate, IdInUse, CellOverrideSet, ScheduleSaved, StoreFlushed,
-                      LoadCells, ReleaseHolds, InMemoryNoted>) {
+                      LoadCells, InMemoryNoted>) {
     return std::tuple<>{};
   } else if constexpr (OneOf<T, JobFound, OldestQueued, FlushStore, ClaimJob, HoldJob, FindJob,
                              FindOldestQueued, FindBatch, BatchFound, BatchOpened, BatchClosed,
@@ -28,9 +28,9 @@ auto fields(T& message) {
     return std::tie(a);
   } else if constexpr (OneOf<T, EpochStarted, CellsLoaded, BacklogsListed, LoadCell, JobsMoved,
                              NeedsCounted, CountNeeds, KeyHolder, RunnableFetched, RecordJob,
-                             FindKeyHolder, Idempotency, SetCellOverride, ChangeLane, CloseBatch,
-                             MarkCancelled, NoteInMemory, StartEpoch, BatchesListed, BatchOwner,
-                             CustomerRoom, ActionSet>) {
+                             HoldsReleased, FindKeyHolder, Idempotency, SetCellOverride, ChangeLane,
+                             CloseBatch, MarkCancelled, NoteInMemory, StartEpoch, BatchesListed,
+                             BatchOwner, CustomerRoom, ActionSet>) {
     auto& [a, b] = message;
     return std::tie(a, b);
   } else if constexpr (OneOf<T, MemoryFull, EndedPruned, JobsListed, RunnableOfCustomer,
@@ -42,13 +42,16 @@ auto fields(T& message) {
     auto& [a, b, c, full, d, e] = message;
     return std::tie(a, b, c, d, e);
   } else if constexpr (OneOf<T, ScheduleAdvance, JobRecorded, WaitingCancelled, EndedReopened,
-                             CustomerFull, ListJobs, ListBatches>) {
+                             CustomerFull, ListJobs, ListBatches, ReleaseHolds>) {
     auto& [a, b, c, d] = message;
     return std::tie(a, b, c, d);
-  } else if constexpr (OneOf<T, CellOverride, InsertJob, DueAdvanced, CellLoaded, ListBacklogs,
-                             MoveJobs, AdvanceDue, ReopenEnded>) {
+  } else if constexpr (OneOf<T, CellOverride, InsertJob, DueAdvanced, ListBacklogs, MoveJobs,
+                             AdvanceDue, ReopenEnded>) {
     auto& [a, b, c, d, e] = message;
     return std::tie(a, b, c, d, e);
+  } else if constexpr (OneOf<T, CellLoaded>) {
+    auto& [a, b, c, d, e, f] = message;
+    return std::tie(a, b, c, d, e, f);
   } else if constexpr (OneOf<T, FetchRunnable>) {
     auto& [a, b, c, d, e, f, g, h, i, j] = message;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
@@ -152,13 +155,13 @@ constexpr std::array look_names = {"FindJob",    "ListJobs",  "FindOldestQueued"
 static_assert(look_names.size() == std::variant_size_v<Look>);
 
 constexpr std::array answer_names = {
-    "no answer",       "IdInUse",          "EpochStarted",    "CellsLoaded",      "BacklogsListed",
-    "JobsMoved",       "NeedsCounted",     "CellLoaded",      "JobInserted",      "KeyHolder",
-    "JobRecorded",     "WaitingCancelled", "EndedReopened",   "RunnableFetched",  "DueAdvanced",
-    "EndedPruned",     "BatchOpened",      "BatchClosed",     "CancelledMarked",  "InMemoryNoted",
-    "SchedulesLoaded", "ScheduleSaved",    "ScheduleRemoved", "ScheduleAdvanced", "CellOverrideSet",
-    "StoreFlushed",    "JobFound",         "JobsListed",      "OldestQueued",     "BatchFound",
-    "BatchesListed"};
+    "no answer",       "IdInUse",         "EpochStarted",     "CellsLoaded",     "BacklogsListed",
+    "JobsMoved",       "NeedsCounted",    "HoldsReleased",    "CellLoaded",      "JobInserted",
+    "KeyHolder",       "JobRecorded",     "WaitingCancelled", "EndedReopened",   "RunnableFetched",
+    "DueAdvanced",     "EndedPruned",     "BatchOpened",      "BatchClosed",     "CancelledMarked",
+    "InMemoryNoted",   "SchedulesLoaded", "ScheduleSaved",    "ScheduleRemoved", "ScheduleAdvanced",
+    "CellOverrideSet", "StoreFlushed",    "JobFound",         "JobsListed",      "OldestQueued",
+    "BatchFound",      "BatchesListed"};
 static_assert(answer_names.size() == std::variant_size_v<Answer>);
 
 template <class Names, class Variant>

@@ -30,11 +30,11 @@ struct IdInUse {};
 /// `monostate`: the request has no answer.
 using Answer =
     std::variant<std::monostate, IdInUse, EpochStarted, CellsLoaded, BacklogsListed, JobsMoved,
-                 NeedsCounted, CellLoaded, JobInserted, KeyHolder, JobRecorded, WaitingCancelled,
-                 EndedReopened, RunnableFetched, DueAdvanced, EndedPruned, BatchOpened, BatchClosed,
-                 CancelledMarked, InMemoryNoted, SchedulesLoaded, ScheduleSaved, ScheduleRemoved,
-                 ScheduleAdvanced, CellOverrideSet, StoreFlushed, JobFound, JobsListed,
-                 OldestQueued, BatchFound, BatchesListed>;
+                 NeedsCounted, HoldsReleased, CellLoaded, JobInserted, KeyHolder, JobRecorded,
+                 WaitingCancelled, EndedReopened, RunnableFetched, DueAdvanced, EndedPruned,
+                 BatchOpened, BatchClosed, CancelledMarked, InMemoryNoted, SchedulesLoaded,
+                 ScheduleSaved, ScheduleRemoved, ScheduleAdvanced, CellOverrideSet, StoreFlushed,
+                 JobFound, JobsListed, OldestQueued, BatchFound, BatchesListed>;
 
 /// Applies the request, and returns the answer that the port describes.
 Answer apply(celld::store::MemoryJobs& jobs, const Request& request);

@@ -49,7 +49,6 @@ Limits draw_limits(Dice& dice) {
   if (dice.one_in(2)) limits.reads.rows_max = 3;
   if (dice.one_in(2)) limits.reads.merged_max = 3;
   if (dice.one_in(2)) limits.reads.names_max = 3;
-  if (dice.one_in(2)) limits.writes.holds = 3;
   if (dice.one_in(2)) limits.writes.generation_jobs = 3 + dice.below(20);
   if (dice.one_in(2)) limits.writes.jobs_per_move = 1;
   if (dice.one_in(2)) {

@@ -1,4 +1,6 @@
 // Services with limits or a circuit breaker, and the permits for their calls.
+#include <map>
+#include <string>
 #include <utility>
 
 #include "tests/unit/catch.hpp"
@@ -72,6 +74,33 @@ void lose_a_grant(Fixture& engine) {
 }
 
 }  // namespace
+
+// --- Turns ---------------------------------------------------------------------------------------
+
+TEST_CASE("when calls end together, a protected service and an unprotected one share the slots") {
+  constexpr int slots = 32;
+  constexpr int rounds = 40;
+  Protected engine{{at_most(1000), std::nullopt}, slots};
+  for (int n = 0; n < 900; ++n) {
+    engine.submit("guarded", "guarded-" + std::to_string(n));
+    auto other = engine.request("free-" + std::to_string(n), {"billing"});
+    other.spec.customer = "free";
+    engine.submit(std::move(other));
+  }
+  std::map<std::string, int> ended;
+  for (int round = 0; round < rounds; ++round) {
+    engine.pass(milliseconds{300});
+    REQUIRE(engine.in_flight() == slots);
+    for (const auto& pending : engine.calls->pending) {
+      ++ended[pending.call.job->spec->customer];
+      caf::anon_send(pending.provider,
+                     EndCall{pending.call.lease, outcome(CallOutcome::Kind::succeeded)});
+    }
+    engine.run_all();
+  }
+  CHECK(ended["guarded"] >= slots * rounds * 45 / 100);
+  CHECK(ended["free"] >= slots * rounds * 45 / 100);
+}
 
 // --- Limits --------------------------------------------------------------------------------------
 

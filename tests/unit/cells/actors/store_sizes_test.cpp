@@ -13,7 +13,7 @@ const CellKey acme{"acme", "*"};
 /// An engine whose store operations take three of everything.
 struct SmallSteps {
   SmallSteps() {
-    fixture.limit_store_sizes({3, 3, 3});
+    fixture.limit_store_sizes({3, 3, 3, 3});
     fixture.crash_and_restart();
   }
 
@@ -27,6 +27,26 @@ struct SmallSteps {
       ids.push_back(fixture.submit(std::move(request)));
     }
     return ids;
+  }
+
+  /// Jobs that are held, because their service has been removed.
+  std::vector<JobId> hold(int count) {
+    std::vector<JobId> ids;
+    for (int i = 0; i < count; ++i) {
+      ids.push_back(fixture.submit(fixture.request(std::to_string(i), {"billing"})));
+      fixture.end_call(ids.back(), outcome(CallOutcome::Kind::rejected, "no"));
+    }
+    fixture.reconfigure({rule("*")}, {}, {"billing"});
+    for (const auto id : ids) CHECK(fixture.reopen(id).accepted);
+    for (const auto id : ids) CHECK_FALSE(fixture.call_of(id));
+    return ids;
+  }
+
+  void check_that_all_run(const std::vector<JobId>& ids) {
+    for (const auto id : ids) {
+      REQUIRE(fixture.call_of(id));
+      fixture.succeed(id);
+    }
   }
 
   std::uint64_t unfinished(const CellKey& key) {
@@ -115,4 +135,37 @@ TEST_CASE("all jobs that fall due at once become queued") {
   for (const auto id : ids) CHECK(engine.fixture.state(id) != JobState::scheduled);
   CHECK(engine.fixture.cell().queue.counts[JobState::scheduled] == 0);
   CHECK(engine.unfinished(catch_all) == static_cast<std::uint64_t>(jobs));
+}
+
+TEST_CASE("all jobs that were held run once a reload or a start brings their service") {
+  SmallSteps engine;
+  const auto ids = engine.hold(GENERATE(9, 10, 11));
+  SECTION("a reload") {
+    engine.fixture.reconfigure({SmallSteps::rule("*")}, {"billing"});
+  }
+  SECTION("a reload that moves them, too") {
+    engine.fixture.reconfigure({SmallSteps::rule("acme"), SmallSteps::rule("*")}, {"billing"});
+  }
+  SECTION("a start") {
+    engine.fixture.crash_and_restart();
+  }
+  SECTION("a reload, after the dispatcher that held them has died") {
+    caf::anon_send_exit(engine.fixture.recorder->dispatchers.back(),
+                        caf::exit_reason::unhandled_exception);
+    engine.fixture.run_all();
+    engine.fixture.reconfigure({SmallSteps::rule("*")}, {"billing"});
+  }
+  engine.check_that_all_run(ids);
+}
+
+TEST_CASE("jobs whose service is still missing are held again, and none twice in a release") {
+  SmallSteps engine;
+  const auto ids = engine.hold(7);
+  caf::anon_send_exit(engine.fixture.recorder->dispatchers.back(),
+                      caf::exit_reason::unhandled_exception);
+  int events = 0;  // The new dispatcher releases what its predecessor held.
+  while (engine.fixture.scheduler().try_run_once()) REQUIRE(++events < 1000);
+  for (const auto id : ids) CHECK_FALSE(engine.fixture.call_of(id));
+  engine.fixture.reconfigure({SmallSteps::rule("*")}, {"billing"});
+  engine.check_that_all_run(ids);
 }

@@ -289,6 +289,24 @@ TEST_CASE("without jobs, each that ends is assumed to make room for one byte") {
   CHECK(refuse_customer(cell, {false, 10, 0, 0}, 15, 1, others).retry_after == 5s);
 }
 
+TEST_CASE("a job that is larger than the memory for jobs is refused for good") {
+  TurnedAway none;
+  const CellKey cell{"acme", "*"};
+  const auto waits = refuse_memory(cell, {true, 1000, 900, 1000}, 9, 1, none);
+  CHECK(waits.kind == Refusal::Kind::cell_bytes_full);
+  CHECK(waits.depth == 900);
+  CHECK(waits.retry_after == 1s);
+  CHECK(refuse_memory(cell, {false, 1000, 900, 1000}, 9, 1, none).kind ==
+        Refusal::Kind::memory_full);
+  for (const bool in_cell : {true, false}) {
+    const auto never = refuse_memory(cell, {in_cell, 1000, 0, 1001}, 0, 1, none);
+    CHECK(never.kind == Refusal::Kind::job_too_large);
+    CHECK(never.limit == 1000);
+    CHECK(never.depth == 1001);
+    CHECK(never.retry_after == 0s);
+  }
+}
+
 TEST_CASE("as many customers are remembered as matter") {
   CustomerEndRates rates;
   for (int n = 0; n < 10'000; ++n)

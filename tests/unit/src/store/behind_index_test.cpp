@@ -96,7 +96,10 @@ class Users {
     jobs_.erase(job->id);
   }
   void hold_or_release() {
-    if (draw(4) == 0) return client_.tell(ReleaseHolds{});
+    if (draw(4) == 0) {
+      client_.ask(ReleaseHolds{{draw(2) == 0 ? "acme" : "other", "*"}, 0, 3});
+      return;
+    }
     if (const auto job = some_job()) client_.tell(HoldJob{job->id});
   }
   void move() {

@@ -56,6 +56,10 @@ cells::CellLoaded Client::ask(const cells::LoadCell& request) {
   return ask_actor<cells::CellLoaded>(under_test_, under_test_.store(), request);
 }
 
+cells::HoldsReleased Client::ask(const cells::ReleaseHolds& request) {
+  return ask_actor<cells::HoldsReleased>(under_test_, under_test_.store(), request);
+}
+
 cells::JobInserted Client::ask(const cells::InsertJob& request) {
   return ask_actor<cells::JobInserted>(under_test_, under_test_.store(), request);
 }
@@ -161,10 +165,6 @@ void Client::tell(const cells::HoldJob& message) {
 }
 
 void Client::tell(const cells::ChangeLane& message) {
-  caf::anon_send(under_test_.store(), message);
-}
-
-void Client::tell(const cells::ReleaseHolds& message) {
   caf::anon_send(under_test_.store(), message);
 }
 

@@ -155,7 +155,7 @@ TEST_CASE("a held job that begins its compensation is released") {
     CHECK(client.ask(RecordJob{{}, compensating(job)}).runnable);
     client.tell(HoldJob{1});
     CHECK(runnable_ids(client).empty());
-    client.tell(ReleaseHolds{});
+    client.ask(ReleaseHolds{acme_cell});
     CHECK(runnable_ids(client) == Ids{1});
   });
 }

@@ -42,6 +42,7 @@ class Client {
   cells::JobsMoved ask(const cells::MoveJobs& request);
   cells::NeedsCounted ask(const cells::CountNeeds& request);
   cells::CellLoaded ask(const cells::LoadCell& request);
+  cells::HoldsReleased ask(const cells::ReleaseHolds& request);
   cells::JobInserted ask(const cells::InsertJob& request);
   cells::JobRecorded ask(const cells::RecordJob& request);
   cells::KeyHolder ask(const cells::FindKeyHolder& request);
@@ -70,7 +71,6 @@ class Client {
   void tell(const cells::ClaimJob& message);
   void tell(const cells::HoldJob& message);
   void tell(const cells::ChangeLane& message);
-  void tell(const cells::ReleaseHolds& message);
 
  private:
   StoreUnderTest& under_test_;

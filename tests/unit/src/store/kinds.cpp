@@ -89,8 +89,7 @@ const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
       {"SQLite that writes its indexes after each third job",
        [] {
          SqliteOptions options;
-         options.writes = {.holds = 3,
-                           .generation_jobs = 3,
+         options.writes = {.generation_jobs = 3,
                            .jobs_per_move = 1,
                            .partition_jobs = 3,
                            .partitions_max = 3,

@@ -154,48 +154,70 @@ TEST_CASE("a report cannot change the cell or the place of a job") {
   });
 }
 
-TEST_CASE("a held job is not runnable until the next epoch") {
+TEST_CASE("a held job is not runnable until a release, also across a restart") {
   with_each_store([](Client& client, StoreUnderTest& under_test) {
     client.ask(InsertJob{sketch_job({.id = 1})});
     client.ask(InsertJob{sketch_job({.id = 2})});
+    CHECK_FALSE(client.ask(LoadCell{acme_cell}).held);
     client.tell(HoldJob{1});
     client.tell(HoldJob{2});
     CHECK(runnable_ids(client).empty());
-    CHECK_FALSE(client.ask(LoadCell{acme_cell}).runnable);
     CHECK(client.ask(LoadCell{acme_cell}).counts[JobState::queued] == 2);
     client.ask(FlushStore{});
     under_test.reopen();
     client.ask(StartEpoch{});
+    CHECK_FALSE(client.ask(LoadCell{acme_cell}).runnable);
+    CHECK(client.ask(LoadCell{acme_cell}).held);
+    CHECK(runnable_ids(client).empty());
+    CHECK(client.ask(ReleaseHolds{acme_cell}).released == 1);  // The other one is not the head.
     CHECK(runnable_ids(client) == Ids{1});
+    CHECK_FALSE(client.ask(LoadCell{acme_cell}).held);
   });
 }
 
-TEST_CASE("all holds can be released at once") {
+TEST_CASE("holds are released cell by cell, in the order of ids, up to a limit") {
   with_each_store([](Client& client, StoreUnderTest&) {
-    client.ask(InsertJob{sketch_job({.id = 1})});
-    client.ask(InsertJob{sketch_job({.id = 2, .entity = "other"})});
-    client.tell(HoldJob{1});
-    client.tell(HoldJob{2});
-    client.tell(ReleaseHolds{});
+    const CellKey other{"*", "*"};
+    for (const JobId id : Ids{5, 3, 1, 4, 2}) {
+      client.ask(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
+      client.tell(HoldJob{id});
+    }
+    client.ask(InsertJob{sketch_job({.id = 6, .entity = "6", .cell = other})});
+    client.tell(HoldJob{6});
+
+    auto answer = client.ask(ReleaseHolds{acme_cell, 0, 2});
+    CHECK(answer.released == 2);
+    CHECK(answer.last == 2);
     CHECK(runnable_ids(client) == Ids{1, 2});
+    client.tell(HoldJob{1});  // Behind `after`: the steps that follow do not reach it.
+    answer = client.ask(ReleaseHolds{acme_cell, 2, 2});
+    CHECK(answer.released == 2);
+    CHECK(answer.last == 4);
+    answer = client.ask(ReleaseHolds{acme_cell, 4, 2});
+    CHECK(answer.released == 1);
+    CHECK(answer.last == 5);
+    CHECK(runnable_ids(client) == Ids{2, 3, 4, 5});
+    answer = client.ask(ReleaseHolds{acme_cell, 5, 2});
+    CHECK(answer.released == 0);
+    CHECK(answer.last == 0);
+    CHECK(client.ask(LoadCell{acme_cell}).held);
+    CHECK(client.ask(LoadCell{other}).held);
+    CHECK(client.ask(ReleaseHolds{{"nobody", "*"}}).released == 0);
   });
 }
 
-TEST_CASE("all holds are released, also when three are read at a time") {
-  const JobId jobs = GENERATE(9, 10, 11);
-  celld::store::SqliteOptions options;
-  options.writes.holds = 3;
-  SqliteUnderTest under_test{options};
-  Client client{under_test};
-  Ids expected;
-  for (JobId id = 1; id <= jobs; ++id) {
-    client.ask(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
-    client.tell(HoldJob{id});
-    expected.push_back(id);
-  }
-  CHECK(runnable_ids(client).empty());
-  client.tell(ReleaseHolds{});
-  CHECK(runnable_ids(client) == expected);
+TEST_CASE("a job keeps its hold as it moves to another cell, and is released there") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const CellKey other{"*", "*"};
+    client.ask(InsertJob{sketch_job({.id = 1})});
+    client.tell(HoldJob{1});
+    client.ask(MoveJobs{{acme_cell, "acme", "dns"}, other, 10});
+    CHECK_FALSE(client.ask(LoadCell{acme_cell}).held);
+    CHECK(client.ask(LoadCell{other}).held);
+    CHECK(client.ask(ReleaseHolds{acme_cell}).released == 0);
+    CHECK(client.ask(ReleaseHolds{other}).released == 1);
+    CHECK(client.ask(LoadCell{other}).runnable);
+  });
 }
 
 TEST_CASE("a queued version ends a hold") {

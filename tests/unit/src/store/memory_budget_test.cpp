@@ -71,7 +71,7 @@ TEST_CASE("a cell whose unfinished jobs leave no room is full, and nothing is re
   budget.changed(nullptr, waiting.get());
   const auto room = budget.room_for(*a_job(3), size + size / 2);
   REQUIRE(room.full);
-  CHECK(*room.full == MemoryFull{true, size + size / 2, 2 * size});
+  CHECK(*room.full == MemoryFull{true, size + size / 2, 2 * size, size});
   CHECK(room.to_remove.empty());
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("the bound of all jobs removes ended jobs of any cell, then refuses") 
   budget.changed(nullptr, other.get());
   const auto room = budget.room_for(*a_job(3), unbounded);
   REQUIRE(room.full);
-  CHECK(*room.full == MemoryFull{false, 2 * size, 2 * size});
+  CHECK(*room.full == MemoryFull{false, 2 * size, 2 * size, size});
   budget.limit(3 * size);
   CHECK_FALSE(budget.room_for(*a_job(3), unbounded).full);
 }

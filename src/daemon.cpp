@@ -200,8 +200,10 @@ class RunningDaemon final : public Daemon {
     settings_->set(api::make_settings(effective, routing));
     caf::anon_send(caf::actor_cast<cells::Retention>(retention_),
                    cells::KeepEnded{effective.retention});
-    if (effective.tokens != config_.tokens)
+    if (effective.tokens != config_.tokens) {
       caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::EndStreams{});
+      caf::anon_send(caf::actor_cast<api::LeaseGateway>(lease_gateway_), api::EndWaits{});
+    }
     memory_->budget.limit(effective.capacity.memory_bytes_max);
     config_ = effective;
     return report;

@@ -273,11 +273,11 @@ bool Connection::read_head() {
     return false;
   }
   auto head = parse_head(pending().substr(0, scanned.length), loop_.server->limits);
-  input_taken_ += scanned.length;
   if (auto* refusal = std::get_if<Refusal>(&head)) {
     refuse(refusal->status, std::move(refusal->detail));
     return false;
   }
+  input_taken_ += scanned.length;
   begin_request(std::move(std::get<RequestHead>(head)));
   return true;
 }

@@ -21,6 +21,7 @@ void Connection::refuse(int status, std::string detail) {
     state_ = State::handling;
     return;
   }
+  if (state_ == State::reading_head) form_.head_only = pending().starts_with("HEAD ");
   form_.keep_alive = false;
   closes_ = true;
   loop_.server->observer->refused(status);

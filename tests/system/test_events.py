@@ -141,6 +141,9 @@ class Events(EndToEnd):
         stream.jobs(3)
         self.daemon.stop()
         self.restart()
+        blank = self.stream("/v1/events", last_event_id="")  # As on a first connection.
+        self.submit(a_job("b"))
+        self.assertEqual(blank.event()[0], "job.state")
         for stale in (stream.last_event_id, "nonsense", "0000000000000-1"):
             back = self.stream("/v1/events", last_event_id=stale)
             self.assertEqual(back.event()[0], "gap")

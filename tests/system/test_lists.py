@@ -27,6 +27,20 @@ class Jobs(EndToEnd):
             self.assertLess(pages, 1000)
             cursor = {"cursor": page.json["next_cursor"]}
 
+    def test_a_page_ends_at_eight_mebibytes_of_text_however_little_memory_that_takes(self):
+        """A control character takes one byte in memory and six in JSON."""
+        self.start()
+        messages = [{"severity": "info", "text": "\u0001" * 4096}] * 20
+        self.provider.always("/dns", succeed(messages=messages))
+        jobs = [self.submit(a_job(str(number))) for number in range(40)]
+        for job in jobs:
+            self.wait_for_end(job)
+        page = self.client.get("/v1/jobs", limit=1000)
+        one = len(self.client.get(f"/v1/jobs/{jobs[0]}").body)
+        self.assertGreater(40 * one, 16 << 20)
+        self.assertLess(len(page.body), (8 << 20) + 4 * one)
+        self.assertEqual(self.all_pages(limit=1000)[0], sorted(jobs, reverse=True))
+
     def test_an_empty_list_is_a_list(self):
         client = self.start()
         self.assertEqual(client.get("/v1/jobs").json, {"items": [], "next_cursor": None})

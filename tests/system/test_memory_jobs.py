@@ -191,6 +191,19 @@ class Bounds(MemoryJobs):
         self.assertTrue(0 < problem["depth"] <= 65536, problem)
         self.submit(a_job("on disk"))
 
+    def test_a_job_that_is_larger_than_the_memory_is_refused_for_good(self):
+        self.start(cells=[{**MEMORY, "queue": {"max_bytes": 65536}}, ANY])
+        self.wait_for_end(self.submit(a_memory_job("ends")))
+        for size in 70_000, 65_000:  # The second one would fit without what celld adds.
+            text = {"text": "x" * size}
+            answer = self.client.post("/v1/jobs", a_memory_job("large", parameters=text))
+            self.assert_problem(answer, 422)
+            self.assertNotIn("Retry-After", answer.headers)
+            lines = [a_memory_job("a"), a_memory_job("large", parameters=text), a_memory_job("b")]
+            batch = self.client.post("/v1/batches", lines).json
+            self.assertEqual((batch["accepted"], batch["rejected"], batch["errors"][0]["status"]),
+                             (2, 1, 422), batch)
+
     def test_all_jobs_in_memory_have_one_bound_which_a_reload_changes(self):
         cells = [{**MEMORY, "per": ["product"]}, ANY]
         self.start(cells=cells, capacity={"memory_max_bytes": 65536})

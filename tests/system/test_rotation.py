@@ -151,6 +151,32 @@ class Rotation(EndToEnd):
             thread.join(DEADLINE_S)
         self.assertEqual(sorted(answer.status for answer in answers), [200] * 4 + [401] * 4)
 
+    def test_no_job_goes_to_a_waiting_worker_whose_token_is_gone(self):
+        config = self.config("kept")
+        config["services"]["vm"] = {"type": "pull"}
+        reduced = dict(config, auth={"tokens": list(config["auth"]["tokens"])})
+        config["auth"]["tokens"].append(dict(a_token("taken"), scopes=["work"]))
+        self.start(config)
+        answers = []
+
+        def lease():
+            client = self.daemon.client()
+            answers.append(client.post("/v1/services/vm/leases",
+                                       {"worker": "w", "wait_ms": 60_000}, **bearer("taken")))
+            client.close()
+        waiting = threading.Thread(target=lease)
+        waiting.start()
+        requests = 'celld_lease_requests_waiting{service="vm"} 1'
+        wait_until(lambda: requests in self.client.request(
+            "GET", "/metrics", headers=bearer(ADMIN)).body.decode(), "the worker waits")
+        self.daemon.write_config(reduced)
+        answer = self.client.request("POST", "/v1/admin/reload", headers=bearer(ADMIN))
+        self.assertEqual(answer.status, 200, answer)
+        waiting.join(DEADLINE_S)
+        self.assertEqual([(each.status, each.json) for each in answers], [(200, {"leases": []})])
+        job = self.submit_as(ADMIN, a_job("late", services=["vm"])).json
+        self.assertEqual(job["state"], "queued")
+
     def test_a_download_that_has_begun_is_completed_although_its_token_is_gone(self):
         self.start(self.config("kept", "taken"))
         for number in range(60):

@@ -65,7 +65,8 @@ class BatchDeskActor final : public BatchDesk::base {
         [this](const EndReading&) { end_reading(); },
         [this](const ReleaseBatchWaiters&) { release_waiters(); },
         [this](const BatchTick&) { tick(); },
-        [this](const ResumeDelayed&) {
+        [this](const ResumeDelayed& due) {
+          if (resume_armed_ != due.at) return;
           resume_armed_.reset();
           submit();
           arm_resume();
@@ -342,7 +343,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (!earliest || (resume_armed_ && *resume_armed_ <= *earliest)) return;
     resume_armed_ = earliest;
     const auto wait = std::max<Time::duration>(*earliest - clock().now(), milliseconds{1});
-    delayed_send(this, wait, ResumeDelayed{});
+    delayed_send(this, wait, ResumeDelayed{*earliest});
   }
 
   /// Refuses the delayed lines: the batch submits no more.

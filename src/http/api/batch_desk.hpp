@@ -147,7 +147,9 @@ struct ReleaseBatchWaiters {};
 /// Do what is due.
 struct BatchTick {};
 /// A batch that a quota of submissions held back may continue.
-struct ResumeDelayed {};
+struct ResumeDelayed {
+  std::chrono::steady_clock::time_point at;  ///< Another one may have been armed since.
+};
 
 /// To the canceller: cancel the jobs of this batch that have not ended.
 struct CancelJobsOf {

@@ -193,9 +193,16 @@ void delete_schedule(const Call& call, const BoundCustomer& only_customer) {
 
 // --- Events --------------------------------------------------------------------------------------
 
+/// Where the client resumes a stream; none on its first connection.
+auto last_event_id(const http::Request& request) {
+  auto id = request.header("last-event-id");
+  if (id && id->empty()) id.reset();
+  return id;
+}
+
 void follow_job(const Call& call, const NamedJob& job) {
   if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
-  call.send(FollowJob{job, call.request.header("last-event-id"), call.responder});
+  call.send(FollowJob{job, last_event_id(call.request), call.responder});
 }
 
 void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
@@ -204,7 +211,7 @@ void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
     return call.refuse(invalid_request(std::move(*faults)));
   auto& filter = std::get<EventFilter>(parsed);
   call.send(FollowJobs{std::move(filter.customer), std::move(filter.product),
-                       call.request.header("last-event-id"), call.responder, only_customer});
+                       last_event_id(call.request), call.responder, only_customer});
 }
 
 // --- Cells ---------------------------------------------------------------------------------------

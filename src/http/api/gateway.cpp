@@ -177,7 +177,9 @@ class GatewayActor : public Gateway::base {
         [this](const PutSchedule& order) { change_schedule(order); },
         [this](const DeleteSchedule& order) { change_schedule(order); },
         [this](const GetSchedules& order) { get_schedules(order); },
-        [this](const CheckWaiters&) { check_waiters(); },
+        [this](const CheckWaiters& check) {
+          if (check_armed_ == check.at) check_waiters();
+        },
         [this](const PieceTaken& event) { piece_taken(event.page.lock()); },
     };
   }
@@ -340,7 +342,7 @@ class GatewayActor : public Gateway::base {
     const auto at = std::min(*deadline, now + waiters_check_interval);
     if (check_armed_ && *check_armed_ <= at) return;
     check_armed_ = at;
-    delayed_send(this, std::max(at - now, Waiters::Time::duration::zero()), CheckWaiters{});
+    delayed_send(this, std::max(at - now, Waiters::Time::duration::zero()), CheckWaiters{at});
   }
 
   static void answer_all(const std::vector<Waiter>& waiters) {

@@ -134,7 +134,9 @@ struct GetSchedules {
 // --- To itself -------------------------------------------------------------------------------
 
 /// Answer the waiters whose deadline has passed, and forget disconnected clients.
-struct CheckWaiters {};
+struct CheckWaiters {
+  std::chrono::steady_clock::time_point at;  ///< Another check may have been armed since.
+};
 /// The client of this page has taken everything sent so far, or has disconnected.
 struct PieceTaken {
   std::weak_ptr<JobPage> page;

@@ -43,12 +43,13 @@ cells::ListJobs JobPage::ask_piece() {
 
 bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& on_taken) {
   asked_ = false;
-  const bool more = take(piece);
   http::Response response;
   std::string& text = response.body;
   text.reserve(approximate_bytes(piece.jobs) + head_bytes);
   if (!begun_) text += job_list_head();
+  const std::size_t items_begin = text.size();
   append_job_items(text, piece.jobs, begun_);
+  const bool more = take(piece, text.size() - items_begin);
   if (!more) append_job_list_tail(text, piece.next);
   if (begun_) {
     if (!stream_.write(std::move(text))) return false;
@@ -66,9 +67,9 @@ bool JobPage::send(const cells::JobsListed& piece, const std::function<void()>& 
   return stream_.connected();
 }
 
-/// Subtracts a piece from the rest of the page. Returns whether more is to come.
-bool JobPage::take(const cells::JobsListed& piece) {
-  const std::size_t bytes = approximate_bytes(piece.jobs);
+/// Subtracts a piece, which is `bytes` of text, from the rest of the page. Returns whether more is
+/// to come.
+bool JobPage::take(const cells::JobsListed& piece, std::size_t bytes) {
   const bool room = piece.jobs.size() < rest_.limit && bytes <= rest_.bytes_max;
   rest_.before = piece.next;
   rest_.limit -= std::min(rest_.limit, piece.jobs.size());

@@ -31,7 +31,7 @@ class JobPage {
   bool connected() const { return stream_.connected(); }
 
  private:
-  bool take(const cells::JobsListed& piece);
+  bool take(const cells::JobsListed& piece, std::size_t bytes);
 
   cells::ListJobs rest_;
   const http::Responder responder_;

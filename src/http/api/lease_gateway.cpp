@@ -88,12 +88,14 @@ class LeaseGatewayActor : public LeaseGateway::base {
         [this](const PostEnd& order) { post_end(order); },
         [this](const PostReports& order) { post_reports(order); },
         [this](const GetLeases& order) { get_leases(order); },
+        [this](const EndWaits&) { end_waits(); },
         [this](const StopLeasing&) {
           stopping_ = true;
-          while (!waiting_.empty()) note_over(waiting_.begin()->first);
-          withdraw();
+          end_waits();
         },
-        [this](const CheckRequests&) { check_requests(); },
+        [this](const CheckRequests& check) {
+          if (armed_ == check.at) check_requests();
+        },
     };
   }
 
@@ -178,6 +180,11 @@ class LeaseGatewayActor : public LeaseGateway::base {
     arm();
   }
 
+  void end_waits() {
+    while (!waiting_.empty()) note_over(waiting_.begin()->first);
+    withdraw();
+  }
+
   void note_over(std::uint64_t number) {
     forget(number);
     over_.requests.push_back(number);
@@ -197,7 +204,7 @@ class LeaseGatewayActor : public LeaseGateway::base {
     const auto at = std::min(look_at_, deadlines_.begin()->first);
     if (armed_ && *armed_ <= at) return;
     armed_ = at;
-    delayed_send(this, std::max(at - at_once, Time::duration::zero()), CheckRequests{});
+    delayed_send(this, std::max(at - at_once, Time::duration::zero()), CheckRequests{at});
   }
 
   // --- While a lease is out ---------------------------------------------------------------------

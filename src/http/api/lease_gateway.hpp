@@ -2,6 +2,7 @@
 // Responder; it asks the engine, renders the reply, and answers. It never blocks.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -63,13 +64,20 @@ struct GetLeases {
 
 // --- From the composition --------------------------------------------------------------------
 
+/// The tokens have changed: answer every waiting request now, so that no worker gets a job for a
+/// token that is gone.
+struct EndWaits {};
+
 /// celld is shutting down: answer every waiting request now, and let no later request wait.
 struct StopLeasing {};
 
 // --- To itself -------------------------------------------------------------------------------
 
-/// Answer the requests whose wait is over, and forget disconnected workers.
-struct CheckRequests {};
+/// Answer the requests whose wait is over, and forget disconnected workers; unless another check
+/// was armed since.
+struct CheckRequests {
+  std::chrono::steady_clock::time_point at;
+};
 
 }  // namespace celld::api
 
@@ -78,6 +86,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostHeartbeat)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostEnd)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostReports)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetLeases)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::EndWaits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::StopLeasing)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckRequests)
 
@@ -86,8 +95,8 @@ namespace celld::api {
 /// Answers every request exactly once; with a problem if the engine fails.
 using LeaseGateway = caf::typed_actor<caf::reacts_to<PostLeases>, caf::reacts_to<PostHeartbeat>,
                                       caf::reacts_to<PostEnd>, caf::reacts_to<PostReports>,
-                                      caf::reacts_to<GetLeases>, caf::reacts_to<StopLeasing>,
-                                      caf::reacts_to<CheckRequests>>;
+                                      caf::reacts_to<GetLeases>, caf::reacts_to<EndWaits>,
+                                      caf::reacts_to<StopLeasing>, caf::reacts_to<CheckRequests>>;
 
 struct LeaseGatewaySetup {
   cells::CellDispatcher dispatcher;

@@ -141,6 +141,24 @@ TEST_CASE("HEAD gets the length of the body, and no body") {
   CHECK(client.receive()->body == "hello");
 }
 
+TEST_CASE("a HEAD that is refused unread gets no body, either") {
+  const RunningServer server;
+  for (const auto* rest : {" / HTTP/1.1\r\nHost: a b\r\n\r\n", " / HTTP/1.1\r\nHost\r\n\r\n",
+                           " /\x01 HTTP/1.1\r\nHost: a\r\n\r\n", " / HTTP/7.1\r\n\r\n"}) {
+    CAPTURE(rest);
+    auto client = server.connect();
+    REQUIRE(client.send("HEAD" + std::string(rest)));
+    const auto answer = client.receive(true);
+    REQUIRE(answer);
+    CHECK(answer->status >= 400);
+    CHECK(answer->headers.at("content-length") != "0");
+    CHECK(client.ends());
+    auto other = server.connect();
+    REQUIRE(other.send("GET" + std::string(rest)));
+    CHECK_FALSE(other.receive()->body.empty());
+  }
+}
+
 TEST_CASE("a large answer arrives whole") {
   TestServer server;
   std::string large(16 << 20, 'a');

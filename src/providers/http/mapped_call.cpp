@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "cells/model/job_machine.hpp"
 #include "src/providers/call_document.hpp"
 #include "src/providers/http/document.hpp"
 #include "src/providers/http/mapping/answer.hpp"
@@ -211,7 +212,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     const auto left = time_left();
     if (left <= reserve()) return failed(late_operation(service_->name), true);
     const auto wait = std::max(interval, retry_after.value_or(milliseconds{0}));
-    return pending(std::min(wait, left - reserve()), left);
+    return pending(std::min({wait, left - reserve(), cells::operation_wait_max}), left);
   }
 
   void poll(const ServiceCalls::Ended& ended) {

@@ -226,7 +226,8 @@ CallOutcome retryable_answer(const std::string& service, const HttpResult& resul
       failure(result.status == 429 ? Kind::throttled : Kind::retryable, "provider_error",
               service + " answered with HTTP status " + std::to_string(result.status) + ".");
   if (result.retry_after) outcome.retry_after = parse_retry_after(*result.retry_after, now);
-  outcome.pauses_service = outcome.retry_after && (result.status == 429 || result.status == 503);
+  outcome.pauses_service =
+      outcome.retry_after > milliseconds{0} && (result.status == 429 || result.status == 503);
   // From a gateway: the provider behind it may have carried out the request.
   outcome.in_doubt = result.status == 502 || result.status == 504;
   return outcome;

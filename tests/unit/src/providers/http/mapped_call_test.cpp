@@ -398,6 +398,14 @@ TEST_CASE("an answer may ask for a longer wait before the next poll") {
   CHECK(fixture.call(next_call(busy)).retry_after == 250ms);
 }
 
+TEST_CASE("a wait that is cut to a day costs the operation no more than that day") {
+  Scripted server({{"202 Accepted", R"({"id": 1})", "Retry-After: 604800\r\n"}});
+  Fixture fixture(server.script(), polled);
+  const auto begun = fixture.call(make_call({1, 1}, make_job(1, {"dns"}), 24h * 7));
+  CHECK(begun.retry_after == 24h);
+  CHECK(parse_operation(*begun.operation)->left > 24h * 5);
+}
+
 TEST_CASE("after a poll that failed, the next attempt polls again") {
   Scripted server({{"202 Accepted", R"({"id": 1})"}, {"503 Busy", ""}, {"503 Busy", ""}});
   Fixture fixture(server.script(), polled);

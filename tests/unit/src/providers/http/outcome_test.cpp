@@ -135,6 +135,8 @@ TEST_CASE("a pause of the whole service is asked for by 429 and 503 with Retry-A
     CHECK(outcome_of(status, "", "3").pauses_service);
     CHECK_FALSE(outcome_of(status).pauses_service);
     CHECK_FALSE(outcome_of(status, "", "soon").pauses_service);
+    CHECK_FALSE(outcome_of(status, "", "0").pauses_service);  // The circuit counts it instead.
+    CHECK_FALSE(outcome_of(status, "", "Thu, 01 Jan 1970 00:00:00 GMT").pauses_service);
   }
   for (const int status : {200, 400, 401, 408, 423, 425, 500, 502, 504}) {
     CHECK_FALSE(outcome_of(status, "", "3").pauses_service);

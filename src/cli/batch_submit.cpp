@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/cli/batch_pace.hpp"
 #include "src/cli/batch_view.hpp"
 #include "src/cli/line_source.hpp"
 #include "src/cli/members.hpp"
@@ -26,7 +27,7 @@ using std::chrono::steady_clock;
 constexpr int retries_default = 3;
 constexpr std::int64_t retries_max = 100;
 constexpr milliseconds pause_first{500};
-constexpr milliseconds pause_max{30'000};
+constexpr milliseconds pause_max{60'000};
 constexpr milliseconds paint_interval{200};
 constexpr milliseconds plain_interval{5000};
 /// A limit on submissions per second holds the sender back, and celld may drop the rest before it
@@ -109,13 +110,13 @@ class BatchSubmission {
       if (!report) continue;
       print(*report);
       const auto& stopped = member_at(report->document, {"stopped_at_line"});
-      if (!stopped.is_number_integer()) return code();
+      if (!stopped.is_number_integer()) return completed();
       const bool has_progress = stopped.get<std::int64_t>() > 1;
       if (has_progress) failures_ = 0;
       const auto line = sent_.in_file(stopped.get<std::int64_t>());
       sent_ = sent_.after(report->document);
       if (!wait_to_continue(*report, line)) return ExitCode::refused;
-      if (has_progress && !has_rest()) return code();
+      if (has_progress && !has_rest()) return completed();
     }
   }
 
@@ -179,7 +180,11 @@ class BatchSubmission {
   bool wait_to_continue(const Report& report, std::uint64_t line) {
     const auto& errors = elements_at(report.document, {"errors"});
     const auto status = errors.empty() ? 0 : integer_at(errors.back(), {"status"});
-    const milliseconds wait = report.retry_after.value_or(std::chrono::seconds{1});
+    milliseconds wait = report.retry_after.value_or(std::chrono::seconds{1});
+    if (status == 429) {
+      const auto accepted = integer_at(report.document, {"accepted"});
+      wait = pace_.next(static_cast<std::uint64_t>(std::max<std::int64_t>(accepted, 0)), wait);
+    }
     const bool passes = (status == 408 || status == 429 || status == 503) && wait <= pause_max;
     const bool is_kept = file_.has_kept(sent_.lowest());
     if (passes && failures_ < retries_ && is_kept) {
@@ -212,6 +217,9 @@ class BatchSubmission {
     // Refused lines are sent again.
     const auto refused = elements_at(report.document, {"refused_lines"}).size();
     rejected_ += integer_at(report.document, {"rejected"}) - static_cast<std::int64_t>(refused);
+    accepted_ += integer_at(report.document, {"accepted"});
+    replayed_ += integer_at(report.document, {"replayed"});
+    ++batches_;
     if (session_.json()) {
       session_.out().print_json(report.text);
     } else if (is_quiet_) {
@@ -221,15 +229,26 @@ class BatchSubmission {
     }
   }
 
-  ExitCode code() const { return rejected_ > 0 ? ExitCode::refused : ExitCode::ok; }
+  /// No line is left to send.
+  ExitCode completed() {
+    if (batches_ > 1 && !session_.json() && !is_quiet_) {
+      session_.out().print(std::to_string(batches_) +
+                           " batches: " + counts_text(accepted_, replayed_, rejected_) + "\n");
+    }
+    return rejected_ > 0 ? ExitCode::refused : ExitCode::ok;
+  }
 
   Session& session_;
   LineSource file_;
   ProgressBar bar_;
+  BatchPace pace_;
   const bool is_quiet_;
   SentLines sent_;  ///< By the last request, or to be sent by the next.
   const std::int64_t retries_;
   std::int64_t failures_ = 0;  ///< In a row, without progress.
+  std::int64_t batches_ = 0;
+  std::int64_t accepted_ = 0;
+  std::int64_t replayed_ = 0;
   std::int64_t rejected_ = 0;
 };
 

@@ -23,7 +23,8 @@ std::string error_text(const json::Value& error, const SentLines& sent) {
                      std::to_string(integer_at(error, {"status"})) + " " +
                      cleaned(text_at(error, {"detail"})) + "\n";
   for (const auto& fault : elements_at(error, {"errors"})) {
-    text += "    " + cleaned(text_at(fault, {"pointer"})) + " " +
+    const std::string pointer = text_at(fault, {"pointer"});
+    text += "    " + (pointer.empty() ? "" : cleaned(pointer) + " ") +
             cleaned(text_at(fault, {"detail"})) + "\n";
   }
   return text;
@@ -32,7 +33,8 @@ std::string error_text(const json::Value& error, const SentLines& sent) {
 }  // namespace
 
 BatchTable::BatchTable()
-    : table_({{"BATCH", false, true},
+    : table_({{"BATCH"},
+              {"DONE", true},
               {"TOTAL", true},
               {"QUEUED", true},
               {"RUNNING", true},
@@ -40,8 +42,7 @@ BatchTable::BatchTable()
               {"SUCCEEDED", true},
               {"FAILED", true},
               {"CANCELLED", true},
-              {"FORGOTTEN", true},
-              {"DONE", true}}) {}
+              {"FORGOTTEN", true}}) {}
 
 void BatchTable::add(const json::Value& batch) {
   // The sum of untrusted numbers may overflow.
@@ -50,6 +51,7 @@ void BatchTable::add(const json::Value& batch) {
     waiting += static_cast<std::uint64_t>(integer_at(batch, {"states", state}));
   const bool finished = is_finished(batch);
   table_.add({{cleaned(text_at(batch, {"id"}))},
+              {percent(number_at(batch, {"progress"})), finished ? Tone::good : Tone::waiting},
               count(batch, {"total"}),
               {std::to_string(waiting)},
               count(batch, {"states", "running"}),
@@ -57,8 +59,7 @@ void BatchTable::add(const json::Value& batch) {
               count(batch, {"states", "succeeded"}),
               count(batch, {"states", "failed"}),
               count(batch, {"states", "cancelled"}),
-              count(batch, {"states", "forgotten"}),
-              {percent(number_at(batch, {"progress"})), finished ? Tone::good : Tone::waiting}});
+              count(batch, {"states", "forgotten"})});
 }
 
 bool is_finished(const json::Value& batch) {
@@ -88,18 +89,32 @@ SentLines SentLines::after(const json::Value& report) const {
   return rest;
 }
 
+std::string counts_text(std::int64_t accepted, std::int64_t replayed, std::int64_t rejected) {
+  return std::to_string(accepted) + " accepted, " + std::to_string(replayed) +
+         " submitted before, " + std::to_string(rejected) + " rejected";
+}
+
 std::string batch_report(const json::Value& report, const SentLines& sent) {
   std::string text = "batch " + cleaned(text_at(report, {"id"})) + ": " +
-                     std::to_string(integer_at(report, {"accepted"})) + " accepted, " +
-                     std::to_string(integer_at(report, {"replayed"})) + " submitted before, " +
-                     std::to_string(integer_at(report, {"rejected"})) + " rejected\n";
-  for (const auto& error : elements_at(report, {"errors"})) text += error_text(error, sent);
+                     counts_text(integer_at(report, {"accepted"}), integer_at(report, {"replayed"}),
+                                 integer_at(report, {"rejected"})) +
+                     "\n";
   const auto& stopped = member_at(report, {"stopped_at_line"});
+  std::int64_t listed = 0;
+  for (const auto& error : elements_at(report, {"errors"})) {
+    text += error_text(error, sent);
+    if (member_at(error, {"line"}) != stopped) ++listed;
+  }
+  // Lines for which there was no room are sent again.
+  const auto refused = elements_at(report, {"refused_lines"}).size();
+  const auto rejected = integer_at(report, {"rejected"}) - static_cast<std::int64_t>(refused);
+  if (rejected > listed) {
+    text += "  and " + std::to_string(rejected - listed) + " more rejected lines, not listed\n";
+  }
   if (stopped.is_number_integer()) {
     text += "The batch ended early. The lines before line " +
             std::to_string(sent.in_file(stopped.get<std::int64_t>())) + " were processed";
-    if (const auto refused = elements_at(report, {"refused_lines"}).size(); refused > 0)
-      text += ", except " + std::to_string(refused) + " for which there was no room";
+    if (refused > 0) text += ", except " + std::to_string(refused) + " for which there was no room";
     text += ". No line from there on was accepted.\n";
   }
   return text;

@@ -43,6 +43,9 @@ struct SentLines {
   std::uint64_t lowest() const { return again.empty() ? first : again.front(); }
 };
 
+/// "7 accepted, 2 submitted before, 0 rejected".
+std::string counts_text(std::int64_t accepted, std::int64_t replayed, std::int64_t rejected);
+
 /// What celld reported after a submission: a sentence, then the errors, one per line. The line
 /// numbers are those of the file.
 std::string batch_report(const json::Value& report, const SentLines& sent);

@@ -45,6 +45,7 @@ constexpr std::chrono::seconds idle_max{5};
 /// In a pause of an upload, cellctl sends filler this often: celld ends a batch whose sender pauses
 /// for 15 s.
 constexpr milliseconds filler_interval{3000};
+constexpr milliseconds turn_interval{500};
 
 /// Shuts the connection when the time of a request is over. cpp-httplib's own timeouts restart with
 /// every byte.
@@ -259,6 +260,7 @@ class Client::Transfer {
       std::string piece = body_->next();
       if (piece.empty() && body_->has_ended()) {
         sink.done();
+        await_answer();
         return true;
       }
       if (piece.empty()) piece = pause();
@@ -276,10 +278,21 @@ class Client::Transfer {
     const auto& wire = client_.wire_;
     pollfd connection{wire.descriptor, POLLIN | POLLOUT, 0};
     for (;;) {
-      ::poll(&connection, 1, -1);
+      await(connection);
       if ((connection.revents & ~POLLOUT) != 0 && has_input(wire.descriptor, wire.tls)) return true;
       if ((connection.revents & POLLOUT) != 0) return false;
     }
+  }
+
+  /// The whole body is sent.
+  void await_answer() const {
+    pollfd connection{client_.wire_.descriptor, POLLIN, 0};
+    await(connection);
+  }
+
+  /// Waits until the connection is ready, and calls `on_turn_` meanwhile.
+  void await(pollfd& connection) const {
+    while (::poll(&connection, 1, static_cast<int>(turn_interval.count())) <= 0) (*on_turn_)();
   }
 
   /// Makes cpp-httplib read the answer. celld may no longer read: the end of the body is not sent,

@@ -83,8 +83,8 @@ class Client {
 
   /// Sends a body of any length as it comes, in place of `request.body`. If celld answers before
   /// the end of the body, the rest is not sent. The timeout restarts with each piece that celld
-  /// takes, and with each pause of the body. `on_turn` is called before each piece and during
-  /// pauses. Throws NoAnswer, and what `body` throws.
+  /// takes, and with each pause of the body. `on_turn` is called before each piece, during pauses,
+  /// and while celld takes nothing or prepares its answer. Throws NoAnswer, and what `body` throws.
   Answer upload(const Request& request, UploadBody& body, const std::function<void()>& on_turn);
 
   /// Passes the body of a 200 to `on_data` as it arrives, until the body ends, `deadline` passes,

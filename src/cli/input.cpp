@@ -11,7 +11,7 @@
 
 namespace celld::cli {
 
-std::string read_input(const std::string& path, std::size_t bytes_max) {
+std::string read_input(const std::string& path, std::size_t bytes_max, std::string_view advice) {
   const auto failure = [&](const std::string& reason) {
     return usage_failure((path == "-" ? "standard input" : cleaned(path)) + " " + reason);
   };
@@ -28,7 +28,7 @@ std::string read_input(const std::string& path, std::size_t bytes_max) {
     content.append(buffer.data(), std::fread(buffer.data(), 1, buffer.size(), file.get()));
     if (std::ferror(file.get()) != 0) throw unreadable();
     if (content.size() > bytes_max)
-      throw failure("is longer than " + std::to_string(bytes_max) + " bytes");
+      throw failure("is longer than " + std::to_string(bytes_max) + " bytes" + std::string(advice));
   }
   return content;
 }

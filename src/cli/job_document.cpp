@@ -25,7 +25,7 @@ struct File {
 };
 
 File read_file(const std::string& path) {
-  File file{.text = read_input(path, file_bytes_max)};
+  File file{.text = read_input(path, file_bytes_max, "; if it has one job a line, add --batch")};
   const std::string name = path == "-" ? "standard input" : cleaned(path);
   auto parsed = json::parse(file.text, {.depth_max = 128, .nodes_max = 20'000'000});
   if (const auto* error = std::get_if<json::SyntaxError>(&parsed)) {
@@ -36,6 +36,10 @@ File read_file(const std::string& path) {
                         (has_lines ? "\n  If it has one job a line, add --batch." : ""));
   }
   auto& document = std::get<json::Document>(parsed);
+  if (document.value.is_array()) {
+    throw usage_failure(
+        name + " is a JSON array; to submit several jobs, write one job a line, and add --batch");
+  }
   if (!document.value.is_object()) throw usage_failure(name + " is not a JSON object");
   file.has_number_faults = !document.number_faults.empty();
   file.value = std::move(document.value);
@@ -163,14 +167,13 @@ JobDocument read_job(const Arguments& arguments, bool of_schedule) {
       job.idempotency_key = std::move(*key);
     }
   }
-  // An unchanged file is sent as it is, so that the faults that celld reports refer to it.
-  if (!file.text.empty() && file.value == given) {
-    job.body = std::move(file.text);
-  } else if (file.has_number_faults) {
+  // An unchanged file is sent as it is, so that the faults that celld reports refer to it. The job
+  // of a schedule becomes a part of another document.
+  const bool is_unchanged = !file.text.empty() && file.value == given;
+  if (file.has_number_faults && (of_schedule || !is_unchanged)) {
     throw usage_failure("the file has a number that is out of range");
-  } else {
-    job.body = json::dump(file.value);
   }
+  job.body = is_unchanged ? std::move(file.text) : json::dump(file.value);
   return job;
 }
 

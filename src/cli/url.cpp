@@ -1,5 +1,7 @@
 #include "src/cli/url.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -34,16 +36,53 @@ std::string variable(std::initializer_list<const char*> names) {
   return "";
 }
 
-/// Whether no_proxy names the host or a domain above it.
+/// The bytes of a numeric address, 4 or 16; none for a name.
+std::string address_bytes(const std::string& host) {
+  std::string bytes(16, '\0');
+  if (::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1) return bytes;
+  if (::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1) return bytes.substr(0, 4);
+  return "";
+}
+
+/// Whether the entry is this address, or a block of addresses such as 10.0.0.0/8 with it.
+bool covers(const std::string& entry, const std::string& address) {
+  const std::size_t slash = std::min(entry.find('/'), entry.size());
+  const std::string network = address_bytes(entry.substr(0, slash));
+  if (network.size() != address.size()) return false;
+  std::size_t bits = 8 * network.size();
+  if (slash != entry.size()) {
+    const char* end = entry.data() + entry.size();
+    const auto [last, error] = std::from_chars(entry.data() + slash + 1, end, bits);
+    if (error != std::errc{} || last != end || bits > 8 * network.size()) return false;
+  }
+  for (std::size_t bit = 0; bit < bits; ++bit) {
+    const int mask = 0x80 >> bit % 8;
+    if (((network[bit / 8] ^ address[bit / 8]) & mask) != 0) return false;
+  }
+  return true;
+}
+
+std::string without_final_dot(std::string name) {
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
+/// Whether no_proxy names the host, a domain above it, or a block with its address.
 bool is_exempt(const std::string& host) {
   const std::string list = variable({"no_proxy", "NO_PROXY"});
   if (list == "*") return true;
-  const std::string name = "." + config::lower_case(host);
+  const std::string address = address_bytes(host);
+  const std::string name = "." + without_final_dot(config::lower_case(host));
   for (std::size_t begin = 0; begin < list.size();) {
     const std::size_t end = std::min(list.find_first_of(", ", begin), list.size());
-    const std::string entry = config::lower_case(list.substr(begin, end - begin));
-    if (!entry.empty() && name.ends_with(entry.front() == '.' ? entry : "." + entry)) return true;
+    const std::string entry =
+        without_final_dot(config::lower_case(list.substr(begin, end - begin)));
     begin = end + 1;
+    if (entry.empty()) continue;
+    if (!address.empty() ? covers(entry, address)
+                         : name.ends_with(entry.front() == '.' ? entry : "." + entry)) {
+      return true;
+    }
   }
   return false;
 }

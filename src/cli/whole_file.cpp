@@ -1,6 +1,7 @@
 #include "src/cli/whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,21 @@ Failure exists(const std::string& path) {
 Failure unwritable(const std::string& path) {
   return {ExitCode::output_failed,
           cleaned(path) + " cannot be written: " + std::generic_category().message(errno)};
+}
+
+/// Whether the path still names the open file.
+bool is_at(int fd, const std::string& path) {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/// Whether the file may be overwritten: a regular one of this user, without other names.
+bool is_own(int fd) {
+  struct stat opened{};
+  return ::fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_nlink == 1 &&
+         opened.st_uid == ::geteuid();
 }
 
 /// Makes the file's name as durable as its content.
@@ -75,9 +91,9 @@ WholeFile::WholeFile(std::string path, bool replace)
 
 WholeFile::~WholeFile() {
   if (fd_ < 0) return;
-  ::close(fd_);
   ::unlink(partial_path_.c_str());
   partial_file = nullptr;
+  ::close(fd_);
 }
 
 void WholeFile::write(std::string_view data) {
@@ -99,14 +115,34 @@ void WholeFile::complete() {
   synchronise_directory(path_);
 }
 
-/// Replaces what an earlier run left behind; never follows a symbolic link.
+/// Takes over the file that an earlier run left behind, and replaces anything else of that name. A
+/// run that has not ended keeps its file: it holds the lock.
 void WholeFile::open() {
-  ::unlink(partial_path_.c_str());
+  constexpr int attempts_max = 8;
   watch_signals();
-  partial_file = partial_path_.c_str();
-  fd_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd_ >= 0) return;
-  partial_file = nullptr;
+  for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    const int fd = ::open(partial_path_.c_str(),
+                          O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd < 0) {
+      const int reason = errno;
+      if (::unlink(partial_path_.c_str()) == 0) continue;
+      errno = reason;
+      throw unwritable(partial_path_);
+    }
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(fd);
+      throw Failure{ExitCode::output_failed,
+                    cleaned(partial_path_) + " is being written by another cellctl"};
+    }
+    const bool is_there = is_at(fd, partial_path_);
+    if (is_there && is_own(fd) && ::fchmod(fd, 0600) == 0 && ::ftruncate(fd, 0) == 0) {
+      fd_ = fd;
+      partial_file = partial_path_.c_str();
+      return;
+    }
+    if (is_there) ::unlink(partial_path_.c_str());
+    ::close(fd);
+  }
   throw unwritable(partial_path_);
 }
 

@@ -62,6 +62,18 @@ class Submitting(CellctlTest):
         self.assertEqual(self.cellctl_json("submit", "-f", "-", stdin=text)["entity"]["id"],
                          "from-stdin")
 
+    def test_a_closed_standard_descriptor_is_an_error_and_no_connection(self):
+        self.start()
+        for closed, code, *arguments in ((">&-", OUTPUT, "job", "list"),
+                                         (">&-", OUTPUT, "backup", "-"),
+                                         ("<&-", USAGE, "submit", "-f", "-"),
+                                         ("<&-", USAGE, "submit", "--batch", "-f", "-"),
+                                         ("2>&-", OK, "job", "list")):
+            command = ["sh", "-c", f'exec "$@" {closed}', "sh", binary(), *arguments]
+            done = subprocess.run(command, env=self.environment(), stdin=subprocess.DEVNULL,
+                                  capture_output=True, timeout=DEADLINE_S, check=False)
+            self.assertEqual(done.returncode, code, (closed, arguments, done))
+
     def test_cellctl_submits_a_job_of_nearly_a_mebibyte(self):
         self.start()
         job = a_job(parameters={"text": "x" * ((1 << 20) - 300)})
@@ -526,6 +538,15 @@ class Schedules(CellctlTest):
                          "schedule nightly: deleted\n")
         self.run_cellctl("schedule", "get", "nightly", code=NOT_FOUND)
         self.run_cellctl("schedule", "pause", "nightly", code=NOT_FOUND)
+
+    def test_a_schedule_takes_no_number_that_would_be_lost(self):
+        self.start()
+        path = os.path.join(self.directory, "job.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps(a_job(parameters={"n": 0})).replace("0}", "1e400}"))
+        done = self.run_cellctl("schedule", "set", "x", "--every", "1h", "-f", path, code=USAGE)
+        self.assertIn("a number that is out of range", done.stderr)
+        self.assertEqual(self.client.get("/v1/schedules/x").status, 404)
 
     def test_a_schedule_with_faults_is_refused_with_all_of_them(self):
         self.start()

@@ -23,10 +23,17 @@ TEST_CASE("a batch is one line with its jobs by state") {
   BatchTable table;
   table.add(a_batch());
   CHECK(table.text({}) ==
-        "BATCH          TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  "
-        "FORGOTTEN  DONE\n"
-        "06f3k9v2m8qzr      7       3        1         0          2       1          0          0"
-        "   42%\n");
+        "BATCH          DONE  TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  "
+        "FORGOTTEN\n"
+        "06f3k9v2m8qzr   42%      7       3        1         0          2       1          0"
+        "          0\n");
+}
+
+TEST_CASE("on a narrow terminal, a batch keeps its id and its progress") {
+  BatchTable table;
+  table.add(a_batch());
+  const auto text = table.text({.width = 40});
+  CHECK(text.find("06f3k9v2m8qzr   42%      7") != std::string::npos);
 }
 
 TEST_CASE("numbers of a batch that cannot be are shown without harm") {
@@ -36,7 +43,7 @@ TEST_CASE("numbers of a batch that cannot be are shown without harm") {
   BatchTable table;
   table.add(batch);
   CHECK(table.text({}).find("9223372036854775808") != std::string::npos);
-  CHECK(table.text({}).find(" 100%\n") != std::string::npos);
+  CHECK(table.text({}).find(" 100% ") != std::string::npos);
 }
 
 TEST_CASE("the outcome of a batch is that of its worst job") {
@@ -46,6 +53,16 @@ TEST_CASE("the outcome of a batch is that of its worst job") {
   CHECK(outcome_of_batch(batch) == ExitCode::job_not_succeeded);
   batch["states"]["succeeded"] = 7;
   CHECK(outcome_of_batch(batch) == ExitCode::ok);
+}
+
+TEST_CASE("a report says how many rejected lines it does not list") {
+  const auto report = json::Value::parse(R"({"id":"06f3k9v2m8qzr","accepted":4,"replayed":1,
+      "rejected":3,"stopped_at_line":7,"errors":[
+        {"line":3,"status":422,"detail":"A fault.","errors":[{"pointer":"","detail":"must be x"}]},
+        {"line":7,"status":429,"detail":"Full."}]})");
+  const auto text = batch_report(report, {{}, 1});
+  CHECK(text.find("\n    must be x\n") != std::string::npos);
+  CHECK(text.find("\n  and 2 more rejected lines, not listed\n") != std::string::npos);
 }
 
 TEST_CASE("a report names the lines of the file, and says where a batch ended") {
@@ -58,6 +75,7 @@ TEST_CASE("a report names the lines of the file, and says where a batch ended") 
   CHECK(text.find("4 accepted, 1 submitted before, 1 rejected\n") != std::string::npos);
   CHECK(text.find("  line 103: 422 The job has a fault.\n    /entity/id is ") != std::string::npos);
   CHECK(text.find("  line 107: 429 Full.\n") != std::string::npos);
+  CHECK(text.find("not listed") == std::string::npos);
   CHECK(text.find("lines before line 107 were processed") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(batch_report(json::Value{}, {}) == "batch : 0 accepted, 0 submitted before, 0 rejected\n");

@@ -78,6 +78,26 @@ TEST_CASE("the proxy comes from the variables that curl reads") {
     CHECK(proxy_of(local).empty());
 }
 
+TEST_CASE("no_proxy exempts addresses and blocks of addresses, and no part of one") {
+  const Environment environment(
+      Variables{{"http_proxy", "p:1"},
+                {"no_proxy",
+                 "192.0.2.7,10.16.0.0/12 ,2001:db8::/33, .8, 198.51.100.0/33,"
+                 "203.0.113.0/,example.com.,0.0.0.0/x"}});
+  for (const char* exempt :
+       {"http://192.0.2.7", "http://10.16.0.0", "http://10.31.255.255", "http://[2001:db8:7fff::1]",
+        "http://example.com", "http://a.example.com", "http://example.com."}) {
+    CAPTURE(exempt);
+    CHECK(proxy_of(exempt).empty());
+  }
+  for (const char* proxied :
+       {"http://192.0.2.8", "http://10.15.255.255", "http://10.32.0.0", "http://[2001:db8:8000::1]",
+        "http://1.2.3.8", "http://198.51.100.0", "http://203.0.113.0"}) {
+    CAPTURE(proxied);
+    CHECK(proxy_of(proxied) == "p:1");
+  }
+}
+
 TEST_CASE("one variable names the proxy of both schemes, and * exempts every host") {
   const Environment environment(Variables{{"ALL_PROXY", "p:1"}});
   CHECK(proxy_of("http://celld.example") == "p:1");

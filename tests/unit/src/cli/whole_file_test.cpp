@@ -1,6 +1,8 @@
 #include "src/cli/whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -8,6 +10,7 @@
 #include <iterator>
 #include <string>
 
+#include "src/cli/failure.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld::cli;
@@ -74,4 +77,44 @@ TEST_CASE("a program without standard input removes an incomplete file") {
   CHECK_FALSE(std::filesystem::exists(path.partial));
   CHECK_FALSE(std::filesystem::exists(path.whole));
   CHECK(::fcntl(STDIN_FILENO, F_GETFD) == -1);
+}
+
+TEST_CASE("a file that another run writes is left alone") {
+  const FreePath path;
+  const int other = ::open(path.partial.c_str(), O_WRONLY | O_CREAT, 0600);
+  REQUIRE(::write(other, "other", 5) == 5);
+  REQUIRE(::flock(other, LOCK_EX) == 0);
+  {
+    WholeFile file(path.whole, false);
+    CHECK_THROWS_AS(file.write("ab"), Failure);
+  }
+  CHECK(content_of(path.partial) == "other");
+  ::close(other);  // That run has been killed: its file can be taken over.
+  WholeFile file(path.whole, false);
+  file.write("ab");
+  CHECK(content_of(path.partial) == "ab");
+  CHECK(::flock(::open(path.partial.c_str(), O_RDONLY), LOCK_EX | LOCK_NB) != 0);
+  file.complete();
+  CHECK(content_of(path.whole) == "ab");
+}
+
+TEST_CASE("anything else in the place of the partial file is replaced, and nothing behind it") {
+  const FreePath path;
+  const std::string behind = path.whole + ".behind";
+  std::ofstream(behind) << "kept";
+  SECTION("a symbolic link") {
+    std::filesystem::create_symlink(behind, path.partial);
+  }
+  SECTION("another name of a file") {
+    std::filesystem::create_hard_link(behind, path.partial);
+  }
+  SECTION("a FIFO") {
+    REQUIRE(::mkfifo(path.partial.c_str(), 0600) == 0);
+  }
+  WholeFile file(path.whole, false);
+  file.write("ab");
+  file.complete();
+  CHECK(content_of(path.whole) == "ab");
+  CHECK(content_of(behind) == "kept");
+  std::filesystem::remove(behind);
 }

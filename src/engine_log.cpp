@@ -33,6 +33,9 @@ void add_step(Line& line, const cells::Job& job) {
   if (job.step >= job.steps.size()) return;
   line.text("service", job.spec->services[job.step]).number("attempt", current_attempt(job));
   if (is_compensating(job)) line.text("call", "undo");
+  if (const auto& worker = job.steps[job.step].worker; !worker.empty()) {
+    line.text("worker", worker);
+  }
 }
 
 std::uint64_t count_ms(cells::microseconds time) {

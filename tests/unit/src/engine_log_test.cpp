@@ -108,6 +108,17 @@ TEST_CASE("by default, only failures and warnings are logged") {
   CHECK(lines[1]["attempt"] == 2);
 }
 
+TEST_CASE("a line about an attempt outside names the worker") {
+  const auto lines = seen(Level::info, [](EngineLog& probe) {
+    cells::Job job = a_job();
+    job.steps[job.step].worker = "host-1";
+    probe.attempt_ended(job, cells::AttemptEnd::Kind::unknown, cells::AbortCause::timeout,
+                        cells::milliseconds{1500});
+  });
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["worker"] == "host-1");
+}
+
 TEST_CASE("a job without a trace or a lease has neither in its lines") {
   const auto lines = seen(Level::debug, [](EngineLog& probe) {
     cells::Job job = a_job();

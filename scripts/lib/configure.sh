@@ -19,6 +19,7 @@ configure() {
 ctest_prefix=()
 run_ctest() {
   local status=0 directory server
+  unset PYTHONDONTWRITEBYTECODE  # The tests keep their bytecode in the build directory.
   directory=$(mktemp -d)
   # Debian's interpreter, as in tests/lib/python.cmake. It ends when the descriptor is closed.
   exec {server}> >(PATH=/usr/bin:$PATH exec "${ctest_prefix[@]}" python3 -W ignore::ResourceWarning \

@@ -20,8 +20,15 @@ import socket
 import sqlite3  # noqa: F401
 import ssl  # noqa: F401
 import sys
+import threading
 import unittest
 import unittest.mock  # noqa: F401
+
+# The bytecode of these modules belongs in the directory that each test names, not beside them.
+sys.dont_write_bytecode = True
+import machine  # noqa: E402,F401
+import openapi_document  # noqa: E402,F401
+import provider  # noqa: E402,F401
 
 STREAMS = 3
 END = b"\0\0"  # Of a request; its parts end with one zero.
@@ -143,7 +150,18 @@ def run_test(request):
     sys.path[0] = directory
     sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX")
-    unittest.main(module=None, argv=["python3 -m unittest", "-v", name])
+    sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
+    code = 0
+    try:
+        unittest.main(module=None, argv=["python3 -m unittest", "-v", name])
+    except SystemExit as end:
+        code = int(end.code)
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # The end of an interpreter would copy every page that it shares with the server.
 
 
 def main():

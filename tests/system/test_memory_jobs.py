@@ -204,6 +204,12 @@ class Bounds(MemoryJobs):
             self.assertEqual((batch["accepted"], batch["rejected"], batch["errors"][0]["status"]),
                              (2, 1, 422), batch)
 
+    def test_a_job_that_is_larger_than_its_customers_quota_is_refused_for_good(self):
+        quota = {"customers": {"quota": {"max_bytes": 65536}}}
+        self.start(cells=[{**MEMORY, **quota}, ANY])
+        answer = self.client.post("/v1/jobs", a_memory_job(parameters={"text": "x" * 70_000}))
+        self.assert_problem(answer, 422)
+
     def test_all_jobs_in_memory_have_one_bound_which_a_reload_changes(self):
         cells = [{**MEMORY, "per": ["product"]}, ANY]
         self.start(cells=cells, capacity={"memory_max_bytes": 65536})

@@ -49,11 +49,11 @@ void JobDispatcherActor::release_holds_after(JobId id) {
   const auto limit = context_->options.store_sizes.held_jobs_max;
   request(store(), caf::infinite, ReleaseHolds{key_, id, limit, durability()})
       .then(
-          [this, limit](const HoldsReleased& result) {
+          [this, limit, id](const HoldsReleased& result) {
+            const bool none_was_held = id == 0 && result.released == 0;
             if (result.released == limit) release_holds_after(result.last);
-            if (result.released == 0) return;
+            if (none_was_held) return;
             queue_.expect_more();
-            for (auto& [name, lane] : lanes_) lane.queue.expect_more();
             if (result.released < limit) refresh_lanes();
             dispatch(now());
           },

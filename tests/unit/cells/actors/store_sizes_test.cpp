@@ -169,3 +169,43 @@ TEST_CASE("jobs whose service is still missing are held again, and none twice in
   engine.fixture.reconfigure({SmallSteps::rule("*")}, {"billing"});
   engine.check_that_all_run(ids);
 }
+
+// These jobs are held in the lane of a protected service, which lacks an undo.
+TEST_CASE("all jobs that were held in a lane run once a reload brings what they need") {
+  const int jobs = GENERATE(9, 10, 11);
+  SmallSteps engine;
+  auto& fixture = engine.fixture;
+  fixture.protection["dns"] = {ServiceLimits{1, std::nullopt, 1}, std::nullopt};
+  fixture.crash_and_restart();
+  std::vector<JobId> ids;
+  for (int i = 0; i < jobs; ++i) {
+    auto request = fixture.request(std::to_string(i), {"dns", "billing"});
+    request.spec.on_failure = OnFailure::compensate;
+    ids.push_back(fixture.submit(std::move(request)));
+  }
+  for (int succeeded = 0; succeeded < jobs;) {
+    for (const auto id : ids) {
+      if (!fixture.call_of(id) || fixture.stored(id)->step != 0) continue;
+      fixture.succeed(id);
+      ++succeeded;
+    }
+    for (const auto id : ids) {  // The only worker tries the second step in between.
+      if (fixture.call_of(id) && fixture.stored(id)->step == 1) {
+        fixture.end_call(id, outcome(CallOutcome::Kind::retryable, "busy"));
+      }
+    }
+  }
+  fixture.undoes["dns"] = {};
+  fixture.crash_and_restart();
+  for (int rounds = 0; rounds < 100; ++rounds) {
+    fixture.pass(milliseconds{1000});
+    for (const auto id : ids) {
+      if (fixture.call_of(id)) fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
+    }
+  }
+  for (const auto id : ids) REQUIRE(fixture.state(id) == JobState::compensating);
+  for (const auto id : ids) CHECK_FALSE(fixture.call_of(id));
+  fixture.undoes.erase("dns");
+  fixture.reconfigure({SmallSteps::rule("*")}, {"dns"});
+  engine.check_that_all_run(ids);
+}

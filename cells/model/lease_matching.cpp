@@ -228,6 +228,7 @@ void LeaseMatching::note_lane(Cell& cell, const Waiting& request, LaneState lane
     return;
   }
   cell.wanted.erase(customer);
+  if (request.customer) to_try_.insert(customer);  // Others may wait for jobs of this customer.
   if (is_overtaken) try_again(cell);
 }
 

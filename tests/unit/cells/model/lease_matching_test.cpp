@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/catch.hpp"
@@ -233,6 +235,19 @@ TEST_CASE("a request for one customer asks the cells that may serve it") {
   CHECK(matching.take_finished() == Numbers{1});
 }
 
+TEST_CASE("a cell that has more jobs of a customer is asked for each worker that waits for them") {
+  LeaseMatching matching;
+  for (const std::uint64_t number : {1, 2, 3}) matching.add({number, "a"});
+  matching.filled(a, 3);
+  for (const std::uint64_t number : {1, 2, 3}) {
+    const auto ask = matching.next_ask();
+    CHECK(ask == Ask{a, number, 1});
+    CHECK_FALSE(matching.next_ask());  // Not before it has answered.
+    matching.answered(*ask, 1, LaneState::more, 3 - number);
+  }
+  CHECK(matching.take_finished() == Numbers{1, 2, 3});
+}
+
 TEST_CASE("cells take turns by service time") {
   LeaseMatching matching;
   matching.filled(a, 100'000);
@@ -267,9 +282,12 @@ namespace {
 /// a worker waits and a slot is free.
 class Market {
  public:
-  explicit Market(unsigned seed) : random_(seed) {
+  /// `customer`: of all jobs, if the workers ask for one customer's jobs.
+  explicit Market(unsigned seed, std::optional<std::string> customer = {})
+      : random_(seed), customer_(std::move(customer)) {
     for (int n = 0; n < 4; ++n) {
-      cells_[{n % 2 == 0 ? "*" : "c" + std::to_string(n), std::to_string(n)}] = {};
+      const auto of_customer = customer_.value_or("c" + std::to_string(n));
+      cells_[{n % 2 == 0 ? "*" : of_customer, std::to_string(n)}] = {};
     }
   }
 
@@ -307,7 +325,7 @@ class Market {
         break;
       case 1:
         open_.insert(++last_);
-        matching_.add({last_, std::nullopt, 1 + below(3), below(4) != 0});
+        matching_.add({last_, customer_, 1 + below(3), below(4) != 0});
         break;
       case 2:
         if (cell.running > 0) {
@@ -334,7 +352,7 @@ class Market {
     }
     while (cell.wanted && free(cell) > 0 && cell.jobs > cell.reserved) {
       cell.reserved += 1;
-      if (const auto ask = matching_.offered(key, std::nullopt)) {
+      if (const auto ask = matching_.offered(key, customer_)) {
         asks_.push_back(*ask);
       } else {
         cell.reserved -= 1;
@@ -388,6 +406,7 @@ class Market {
   }
 
   std::mt19937 random_;
+  const std::optional<std::string> customer_;
   LeaseMatching matching_;
   std::map<CellKey, Cell> cells_;
   std::deque<Ask> asks_;
@@ -401,5 +420,6 @@ TEST_CASE("no worker waits while a cell has a job and a slot, in random orders")
   for (unsigned seed = 1; seed <= 300; ++seed) {
     INFO("seed " << seed);
     Market{seed}.run();
+    Market{seed, "c"}.run();
   }
 }

@@ -338,8 +338,12 @@ void World::daemon_started(std::shared_ptr<const Routing> routing,
     protect(name, pulled.contains(name) ? Protection{each.limits, std::nullopt} : each);
   }
   keep_ = former_keep_ = keep;
-  running_max_ = running_max;
   capacity_lowered_at_.reset();
+  const bool is_restart = now_steady > SteadyTime{};
+  if (is_restart && running_max && (!running_max_ || *running_max < *running_max_)) {
+    capacity_lowered_at_ = now_steady;  // By the file of a reload that did not take effect.
+  }
+  running_max_ = running_max;
   former_routing_ = nullptr;
   former_running_max_.reset();
   reload_.reset();

@@ -93,7 +93,9 @@ TEST_CASE("a file that another run writes is left alone") {
   WholeFile file(path.whole, false);
   file.write("ab");
   CHECK(content_of(path.partial) == "ab");
-  CHECK(::flock(::open(path.partial.c_str(), O_RDONLY), LOCK_EX | LOCK_NB) != 0);
+  const int third = ::open(path.partial.c_str(), O_RDONLY);
+  CHECK(::flock(third, LOCK_EX | LOCK_NB) != 0);
+  ::close(third);
   file.complete();
   CHECK(content_of(path.whole) == "ab");
 }

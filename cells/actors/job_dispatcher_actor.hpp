@@ -65,6 +65,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   CustomerRoom room() const;
   /// What remains of a request while its job is being stored.
   struct Submitted {
+    SteadyTime at;
     bool has_key = false;
     std::shared_ptr<BatchGate> gate;
   };

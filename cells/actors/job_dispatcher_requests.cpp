@@ -31,7 +31,7 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
   note_due(*job);
   auto promise = make_response_promise<JobSubmitted>();
   submitting_.emplace(id, promise);
-  Submitted submitted{idempotency.has_value(), std::move(gate)};
+  Submitted submitted{at.steady, idempotency.has_value(), std::move(gate)};
   request(store(), caf::infinite,
           InsertJob{job, std::move(idempotency), config_.settings.bytes_max_in_force(),
                     std::move(firing), room()})
@@ -39,6 +39,7 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
                 const JobInserted& stored) { inserted(job, stored, submitted); },
             [this, job](caf::error& error) {
               submitting_.extract(job->id).mapped().deliver(std::move(error));
+              rates_.release(job->spec->customer);
               not_inserted(*job);
             });
   return promise;
@@ -82,7 +83,7 @@ std::optional<Refusal> JobDispatcherActor::refuse_more(const JobSpec& spec, cons
 std::optional<Refusal> JobDispatcherActor::refuse_rate(const JobRequest& request_in,
                                                        const Now& at) {
   const bool asks_again = request_in.gate != nullptr;
-  const auto too_fast = rates_.take(request_in.spec.customer, at.steady, asks_again);
+  const auto too_fast = rates_.reserve(request_in.spec.customer, at.steady, asks_again);
   if (!too_fast) return std::nullopt;
   return cells::refuse_rate(key_, *too_fast, config_.settings);
 }
@@ -109,13 +110,14 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
   auto promise = submitting_.extract(job->id).mapped();
   const auto& holder = stored.holder;
   if (!holder.job && !stored.full && !stored.customer_full && !stored.is_stale) {
+    rates_.confirm(job->spec->customer, request_in.at);
     submitted_rate_.count(now().steady);
     context_->options.probe->submitted(*job);
     promise.deliver(JobSubmitted{job, std::nullopt, false});
     added(job, stored.runnable);
     return;
   }
-  rates_.give_back(job->spec->customer);
+  rates_.release(job->spec->customer);
   if (stored.full || stored.customer_full) {
     auto refusal = refuse_full(*job->spec, stored);
     close_gate(request_in.gate, request_in.has_key, refusal);

@@ -23,10 +23,6 @@ void RateLimit::change(double rate_per_s, std::uint32_t burst, SteadyTime now) {
   tolerance_ = changed.tolerance_;
 }
 
-void RateLimit::give_back() {
-  if (theoretical_) *theoretical_ -= interval_;
-}
-
 SteadyTime RateLimit::next(SteadyTime now) const {
   return theoretical_ ? *theoretical_ - tolerance_ : now;
 }
@@ -38,10 +34,10 @@ std::size_t RateLimit::available(SteadyTime now) const {
   return static_cast<std::size_t>(room / interval_) + 1;
 }
 
-void RateLimit::take(std::size_t events, SteadyTime now) {
+void RateLimit::take(std::size_t events, SteadyTime at) {
   if (events == 0) return;
   theoretical_ =
-      std::max(theoretical_.value_or(now), now) + interval_ * static_cast<std::int64_t>(events);
+      std::max(theoretical_.value_or(at), at) + interval_ * static_cast<std::int64_t>(events);
 }
 
 }  // namespace cells

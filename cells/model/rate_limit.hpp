@@ -19,12 +19,10 @@ class RateLimit {
 
   /// How many events may happen now.
   std::size_t available(SteadyTime now) const;
-  /// `events` have happened now.
-  void take(std::size_t events, SteadyTime now);
+  /// `events` have happened at `at`, which may lie before other events that are counted already.
+  void take(std::size_t events, SteadyTime at);
   /// When one more event may happen; at or before `now` if it may happen now.
   SteadyTime next(SteadyTime now) const;
-  /// An event that was counted has not happened after all.
-  void give_back();
   /// Applies the new rate from now on. Past events still count, each for one interval of the new
   /// rate, up to a full burst.
   void change(double rate_per_s, std::uint32_t burst, SteadyTime now);

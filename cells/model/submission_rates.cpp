@@ -32,40 +32,59 @@ void SubmissionRates::change(Limited& limited, const RateQuota& quota, SteadyTim
   }
 }
 
-std::optional<SubmissionRates::TooFast> SubmissionRates::take(const std::string& customer,
-                                                              SteadyTime now, bool asks_again) {
+std::optional<SubmissionRates::TooFast> SubmissionRates::reserve(const std::string& customer,
+                                                                 SteadyTime now, bool asks_again) {
   if (const auto wait = wait_of(cell_, now, asks_again)) return TooFast{false, *wait};
   if (customer_quota_.per_s > 0) {
     forget_idle(now);
     Limited& limited = customers_[customer];
     if (!limited.limit) change(limited, customer_quota_, now);
     if (const auto wait = wait_of(limited, now, asks_again)) return TooFast{true, *wait};
-    limited.limit->take(1, now);
-    limited.turned_away = std::max<std::int64_t>(limited.turned_away - 1, 0);
+    count_reserved(limited);
   }
-  if (cell_.limit) cell_.limit->take(1, now);
-  cell_.turned_away = std::max<std::int64_t>(cell_.turned_away - 1, 0);
+  count_reserved(cell_);
   return std::nullopt;
+}
+
+void SubmissionRates::count_reserved(Limited& limited) {
+  if (limited.limit) ++limited.reserved;
+  limited.turned_away = std::max<std::int64_t>(limited.turned_away - 1, 0);
 }
 
 /// How long the submission has to wait; none if it need not.
 std::optional<microseconds> SubmissionRates::wait_of(Limited& limited, SteadyTime now,
                                                      bool asks_again) {
-  if (!limited.limit || limited.limit->available(now) > 0) return std::nullopt;
-  const SteadyTime next = limited.limit->next(now);
+  if (!limited.limit) return std::nullopt;
+  RateLimit limit = *limited.limit;
+  limit.take(limited.reserved, now);
+  if (limit.available(now) > 0) return std::nullopt;
+  const SteadyTime next = limit.next(now);
   if (asks_again) return next - now;
   if (limited.lapse < now) limited.turned_away = 0;
-  const microseconds wait = std::min<microseconds>(
-      next - now + limited.limit->interval() * limited.turned_away, wait_max);
+  const microseconds wait =
+      std::min<microseconds>(next - now + limit.interval() * limited.turned_away, wait_max);
   limited.turned_away = std::min(limited.turned_away + 1, turned_away_max);
-  limited.lapse = std::max(limited.lapse, now + wait + limited.limit->interval());
+  limited.lapse = std::max(limited.lapse, now + wait + limit.interval());
   return wait;
 }
 
-void SubmissionRates::give_back(const std::string& customer) {
-  if (cell_.limit) cell_.limit->give_back();
+void SubmissionRates::confirm(const std::string& customer, SteadyTime reserved_at) {
+  if (cell_.limit) cell_.limit->take(1, reserved_at);
+  Limited* limited = find(customer);
+  if (limited && limited->limit) limited->limit->take(1, reserved_at);
+  release(customer);
+}
+
+/// A limit that was set after the reservation, or a customer that was forgotten, has none.
+void SubmissionRates::release(const std::string& customer) {
+  for (Limited* limited : {&cell_, find(customer)}) {
+    if (limited && limited->reserved > 0) --limited->reserved;
+  }
+}
+
+SubmissionRates::Limited* SubmissionRates::find(const std::string& customer) {
   const auto found = customers_.find(customer);
-  if (found != customers_.end() && found->second.limit) found->second.limit->give_back();
+  return found == customers_.end() ? nullptr : &found->second;
 }
 
 bool SubmissionRates::is_idle(SteadyTime now) const {
@@ -77,7 +96,9 @@ bool SubmissionRates::is_idle(SteadyTime now) const {
 /// Costs little per submission: looks at all customers only once their number has doubled.
 void SubmissionRates::forget_idle(SteadyTime now) {
   if (customers_.size() < forget_at_) return;
-  std::erase_if(customers_, [now](const auto& each) { return each.second.limit->is_idle(now); });
+  std::erase_if(customers_, [now](const auto& each) {
+    return each.second.reserved == 0 && each.second.limit->is_idle(now);
+  });
   if (customers_.size() >= customers_max) customers_.clear();
   forget_at_ = std::clamp<std::size_t>(2 * customers_.size(), 64, customers_max);
 }

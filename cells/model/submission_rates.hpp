@@ -12,8 +12,10 @@
 
 namespace cells {
 
-/// Holds the submissions of a cell, and of each customer in it, to their rates (RateLimit).
-/// Remembers a customer until its whole burst is available again. Not thread-safe.
+/// Holds the submissions of a cell, and of each customer in it, to their rates (RateLimit). A
+/// submission counts from the time it was reserved at, but only once it has added a job; until then
+/// it holds its turn back from others. Remembers a customer until its whole burst is available
+/// again. Not thread-safe.
 class SubmissionRates {
  public:
   static constexpr std::size_t customers_max = 100'000;
@@ -25,11 +27,15 @@ class SubmissionRates {
     bool of_customer = false;  ///< The rate of the customer, not that of the cell.
     microseconds wait{};       ///< Until there is room for this one and those refused before.
   };
-  /// Counts a submission; refuses it if it would exceed a rate. `asks_again`: the batch
-  /// desk keeps a refused submission and sends it again, so TooFast::wait of others leaves it out.
-  std::optional<TooFast> take(const std::string& customer, SteadyTime now, bool asks_again = false);
-  /// A submission that was counted has added no job.
-  void give_back(const std::string& customer);
+  /// Reserves a turn for a submission; refuses it if it might exceed a rate. `asks_again`: the
+  /// batch desk keeps a refused submission and sends it again, so TooFast::wait of others leaves it
+  /// out.
+  std::optional<TooFast> reserve(const std::string& customer, SteadyTime now,
+                                 bool asks_again = false);
+  /// The submission that was reserved at `reserved_at` has added a job.
+  void confirm(const std::string& customer, SteadyTime reserved_at);
+  /// A reserved submission has added no job.
+  void release(const std::string& customer);
 
   /// Whether past submissions no longer count, as if there had been none.
   bool is_idle(SteadyTime now) const;
@@ -40,6 +46,7 @@ class SubmissionRates {
  private:
   struct Limited {
     std::optional<RateLimit> limit;
+    std::size_t reserved = 0;
     /// Submissions that were refused, less those that have been accepted since; they lapse when the
     /// last of them should have come back.
     std::int64_t turned_away = 0;
@@ -47,6 +54,8 @@ class SubmissionRates {
   };
   static void change(Limited& limited, const RateQuota& quota, SteadyTime now);
   static std::optional<microseconds> wait_of(Limited& limited, SteadyTime now, bool asks_again);
+  static void count_reserved(Limited& limited);
+  Limited* find(const std::string& customer);
   void forget_idle(SteadyTime now);
 
   RateQuota customer_quota_;

@@ -483,9 +483,9 @@ BUGS = (
         (("  const SteadyTime due = std::max(theoretical_.value_or(now), now);\n",
           "  const SteadyTime due = BUG ? theoretical_.value_or(now)\n"
           "                             : std::max(theoretical_.value_or(now), now);\n"),
-         ("  theoretical_ =\n      std::max(theoretical_.value_or(now), now) + interval_",
-          "  theoretical_ = (BUG ? theoretical_.value_or(now)\n"
-          "                      : std::max(theoretical_.value_or(now), now)) +\n"
+         ("  theoretical_ =\n      std::max(theoretical_.value_or(at), at) + interval_",
+          "  theoretical_ = (BUG ? theoretical_.value_or(at)\n"
+          "                      : std::max(theoretical_.value_or(at), at)) +\n"
           "                 interval_")),
     ),
     Bug(
@@ -904,15 +904,15 @@ BUGS = (
         "rate-unpaid", ("quota-rate",),
         "the submissions of a customer do not count against its rate",
         "cells/model/submission_rates.cpp",
-        (("    limited.limit->take(1, now);\n", "    if (!BUG) limited.limit->take(1, now);\n"),),
+        (("  if (limited && limited->limit) ", "  if (!BUG && limited && limited->limit) "),),
         first_seed=70,
     ),
     Bug(
         "rate-too-low", ("refusal",),
         "each submission counts twice against the rate of its cell",
         "cells/model/submission_rates.cpp",
-        (("  if (cell_.limit) cell_.limit->take(1, now);\n",
-          "  if (cell_.limit) cell_.limit->take(BUG ? 2 : 1, now);\n"),),
+        (("  if (cell_.limit) cell_.limit->take(1, reserved_at);\n",
+          "  if (cell_.limit) cell_.limit->take(BUG ? 2 : 1, reserved_at);\n"),),
     ),
     Bug(
         "all-alike", ("turns",),

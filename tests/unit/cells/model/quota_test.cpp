@@ -2,6 +2,8 @@
 #include "cells/model/quota.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,14 @@ namespace {
 
 const CellKey cell{"acme", "dns"};
 constexpr SteadyTime start{1000s};
+
+/// A submission that adds a job at once, unless it is refused.
+std::optional<SubmissionRates::TooFast> take(SubmissionRates& rates, const std::string& customer,
+                                             SteadyTime now, bool asks_again = false) {
+  const auto refused = rates.reserve(customer, now, asks_again);
+  if (!refused) rates.confirm(customer, now);
+  return refused;
+}
 
 /// The rate after jobs ended at these times.
 double rate_after(const std::vector<SteadyTime>& ends, SteadyTime now) {
@@ -62,21 +72,21 @@ TEST_CASE("a job counts for what was asked for") {
 TEST_CASE("jobs may be submitted at the rate and in the burst that the quota allows") {
   SubmissionRates rates;
   rates.limit({}, {2, 4}, start);
-  for (int n = 0; n < 4; ++n) CHECK_FALSE(rates.take("acme", start));
-  const auto refused = rates.take("acme", start);
+  for (int n = 0; n < 4; ++n) CHECK_FALSE(take(rates, "acme", start));
+  const auto refused = take(rates, "acme", start);
   REQUIRE(refused);
   CHECK(refused->of_customer);
   CHECK(refused->wait == 500ms);
-  CHECK_FALSE(rates.take("other", start));
-  CHECK_FALSE(rates.take("acme", start + 500ms));
-  CHECK(rates.take("acme", start + 500ms));
+  CHECK_FALSE(take(rates, "other", start));
+  CHECK_FALSE(take(rates, "acme", start + 500ms));
+  CHECK(take(rates, "acme", start + 500ms));
 }
 
 TEST_CASE("without a burst, a second's jobs may be submitted at once") {
   SubmissionRates rates;
   rates.limit({2.5, 0}, {}, start);
-  for (int n = 0; n < 3; ++n) CHECK_FALSE(rates.take("acme", start));
-  const auto refused = rates.take("acme", start);
+  for (int n = 0; n < 3; ++n) CHECK_FALSE(take(rates, "acme", start));
+  const auto refused = take(rates, "acme", start);
   REQUIRE(refused);
   CHECK_FALSE(refused->of_customer);
 }
@@ -84,29 +94,29 @@ TEST_CASE("without a burst, a second's jobs may be submitted at once") {
 TEST_CASE("clients that come too fast are asked to return one after the other") {
   SubmissionRates rates;
   rates.limit({0.1, 1}, {}, start);
-  CHECK_FALSE(rates.take("a", start));
-  CHECK(rates.take("a", start)->wait == 10s);
-  CHECK(rates.take("b", start)->wait == 20s);
-  CHECK(rates.take("c", start)->wait == 30s);
-  CHECK_FALSE(rates.take("a", start + 10s));
-  CHECK_FALSE(rates.take("b", start + 20s));
-  CHECK_FALSE(rates.take("c", start + 30s));
+  CHECK_FALSE(take(rates, "a", start));
+  CHECK(take(rates, "a", start)->wait == 10s);
+  CHECK(take(rates, "b", start)->wait == 20s);
+  CHECK(take(rates, "c", start)->wait == 30s);
+  CHECK_FALSE(take(rates, "a", start + 10s));
+  CHECK_FALSE(take(rates, "b", start + 20s));
+  CHECK_FALSE(take(rates, "c", start + 30s));
 }
 
 TEST_CASE("a refused batch learns when there is room, and does not put off other clients") {
   SubmissionRates rates;
   rates.limit({}, {10, 1}, start);
-  CHECK_FALSE(rates.take("acme", start));
-  for (int n = 0; n < 100; ++n) CHECK(rates.take("acme", start, true)->wait == 100ms);
-  CHECK(rates.take("acme", start)->wait == 100ms);
-  CHECK_FALSE(rates.take("acme", start + 100ms, true));
+  CHECK_FALSE(take(rates, "acme", start));
+  for (int n = 0; n < 100; ++n) CHECK(take(rates, "acme", start, true)->wait == 100ms);
+  CHECK(take(rates, "acme", start)->wait == 100ms);
+  CHECK_FALSE(take(rates, "acme", start + 100ms, true));
 }
 
 TEST_CASE("clients that never return do not push later ones back without end") {
   SubmissionRates rates;
   rates.limit({1, 1}, {}, start);
-  CHECK_FALSE(rates.take("a", start));
-  for (int n = 0; n < 100'000; ++n) CHECK(rates.take("a", start)->wait <= 1h);
+  CHECK_FALSE(take(rates, "a", start));
+  for (int n = 0; n < 100'000; ++n) CHECK(take(rates, "a", start)->wait <= 1h);
 }
 
 TEST_CASE("a client that retries too often puts off others only until as many were accepted") {
@@ -114,23 +124,23 @@ TEST_CASE("a client that retries too often puts off others only until as many we
   SubmissionRates rates;
   rates.limit(of_customer ? RateQuota{} : RateQuota{1, 1},
               of_customer ? RateQuota{1, 1} : RateQuota{}, start);
-  CHECK_FALSE(rates.take("acme", start));
-  for (int n = 1; n <= 40; ++n) CHECK(rates.take("acme", start)->wait == std::chrono::seconds{n});
-  for (int n = 1; n <= 30; ++n) CHECK_FALSE(rates.take("acme", start + std::chrono::seconds{n}));
-  CHECK(rates.take("acme", start + 30s)->wait == 11s);
-  CHECK_FALSE(rates.take("acme", start + 100s));
-  CHECK(rates.take("acme", start + 100s)->wait == 1s);
+  CHECK_FALSE(take(rates, "acme", start));
+  for (int n = 1; n <= 40; ++n) CHECK(take(rates, "acme", start)->wait == std::chrono::seconds{n});
+  for (int n = 1; n <= 30; ++n) CHECK_FALSE(take(rates, "acme", start + std::chrono::seconds{n}));
+  CHECK(take(rates, "acme", start + 30s)->wait == 11s);
+  CHECK_FALSE(take(rates, "acme", start + 100s));
+  CHECK(take(rates, "acme", start + 100s)->wait == 1s);
 }
 
 TEST_CASE("refused clients put off others until after the last of them should have come back") {
   const auto wait_at = [](SteadyTime at) {
     SubmissionRates rates;
     rates.limit({}, {1, 1}, start);
-    CHECK_FALSE(rates.take("acme", start));
-    CHECK(rates.take("acme", start)->wait == 1s);
-    CHECK(rates.take("acme", start)->wait == 2s);  // And has an interval more to come back.
-    CHECK_FALSE(rates.take("acme", start + 2500ms));
-    return rates.take("acme", at)->wait;
+    CHECK_FALSE(take(rates, "acme", start));
+    CHECK(take(rates, "acme", start)->wait == 1s);
+    CHECK(take(rates, "acme", start)->wait == 2s);  // And has an interval more to come back.
+    CHECK_FALSE(take(rates, "acme", start + 2500ms));
+    return take(rates, "acme", at)->wait;
   };
   CHECK(wait_at(start + 3s) == 1500ms);
   CHECK(wait_at(start + 3s + 1us) == 500ms - 1us);
@@ -139,45 +149,114 @@ TEST_CASE("refused clients put off others until after the last of them should ha
 TEST_CASE("after a rate is lowered, no client waits for longer than for its whole burst") {
   SubmissionRates rates;
   rates.limit({}, {1000, 1000}, start);
-  for (int n = 0; n < 1000; ++n) CHECK_FALSE(rates.take("acme", start));
+  for (int n = 0; n < 1000; ++n) CHECK_FALSE(take(rates, "acme", start));
   rates.limit({}, {1, 2}, start);
-  CHECK(rates.take("acme", start)->wait == 1s);
+  CHECK(take(rates, "acme", start)->wait == 1s);
 }
 
 TEST_CASE("a rate that is raised holds at once") {
   SubmissionRates rates;
   rates.limit({0.001, 1}, {0.01, 1}, start);
-  CHECK_FALSE(rates.take("acme", start));
-  CHECK(rates.take("acme", start)->wait == 1000s);
+  CHECK_FALSE(take(rates, "acme", start));
+  CHECK(take(rates, "acme", start)->wait == 1000s);
   rates.limit({100, 1}, {100, 1}, start + 1s);
-  CHECK(rates.take("acme", start + 1s)->wait <= 20ms);
-  CHECK_FALSE(rates.take("acme", start + 1s + 20ms));
+  CHECK(take(rates, "acme", start + 1s)->wait <= 20ms);
+  CHECK_FALSE(take(rates, "acme", start + 1s + 20ms));
 }
 
 TEST_CASE("a submission that added no job counts for no rate") {
   SubmissionRates rates;
   rates.limit({1, 1}, {1, 1}, start);
-  CHECK_FALSE(rates.take("a", start));
-  rates.give_back("a");
-  CHECK_FALSE(rates.take("a", start));
-  CHECK(rates.take("a", start));
+  CHECK_FALSE(rates.reserve("a", start));
+  CHECK(rates.reserve("a", start)->wait == 1s);
+  CHECK(rates.reserve("b", start));
+  rates.release("a");
+  CHECK_FALSE(take(rates, "a", start));
+  CHECK(take(rates, "a", start));
+}
+
+TEST_CASE("a submission counts from its own time, however late its job is stored") {
+  SubmissionRates rates;
+  rates.limit({}, {10, 2}, start);
+  CHECK_FALSE(rates.reserve("a", start));
+  rates.confirm("a", start);
+  CHECK_FALSE(rates.reserve("a", start));
+  CHECK(rates.reserve("a", start + 90ms));
+  rates.confirm("a", start);
+  CHECK(rates.reserve("a", start + 99ms));
+  CHECK_FALSE(rates.reserve("a", start + 100ms));
+}
+
+TEST_CASE("a customer with a reserved submission is not forgotten") {
+  SubmissionRates rates;
+  rates.limit({}, {1, 1}, start);
+  CHECK_FALSE(rates.reserve("a", start));
+  for (int n = 0; n < 1000; ++n)
+    CHECK_FALSE(take(rates, std::to_string(n), start + std::chrono::minutes{n}));
+  CHECK(rates.reserve("a", start + std::chrono::minutes{1000}));
+}
+
+TEST_CASE("a rate that is switched off and on forgets what was reserved") {
+  SubmissionRates rates;
+  rates.limit({1, 1}, {1, 1}, start);
+  CHECK_FALSE(rates.reserve("a", start));
+  rates.limit({}, {}, start);
+  rates.limit({1, 1}, {1, 1}, start);
+  CHECK_FALSE(rates.reserve("a", start));
+  rates.release("a");
+  rates.release("a");
+  CHECK_FALSE(rates.reserve("a", start));
+  CHECK(rates.reserve("a", start));
+}
+
+TEST_CASE("jobs are never added faster than the rate, whatever becomes of submissions") {
+  constexpr int burst = 3;
+  constexpr milliseconds interval{100};
+  std::mt19937 random{7};
+  SubmissionRates rates;
+  rates.limit({}, {10, burst}, start);
+  std::vector<SteadyTime> reserved;
+  std::vector<SteadyTime> added;
+  for (SteadyTime now = start; now < start + 100s; now += milliseconds{random() % 60}) {
+    if (!rates.reserve("a", now)) reserved.push_back(now);
+    while (!reserved.empty() && random() % 3 == 0) {
+      const auto one = reserved.begin() + static_cast<std::ptrdiff_t>(random() % reserved.size());
+      if (random() % 2 == 0) {
+        rates.release("a");
+      } else {
+        rates.confirm("a", *one);
+        added.push_back(*one);
+      }
+      reserved.erase(one);
+    }
+  }
+  std::sort(added.begin(), added.end());
+  CHECK(added.size() > 300);
+  for (std::size_t n = burst; n < added.size(); ++n) {
+    for (std::size_t first = 0; first + burst <= n; ++first) {
+      const auto events = static_cast<std::int64_t>(n - first + 1);
+      if (added[n] - added[first] < interval * (events - burst)) {
+        FAIL(events << " events in " << (added[n] - added[first]).count() << " us");
+      }
+    }
+  }
 }
 
 TEST_CASE("what was submitted counts under a new rate") {
   SubmissionRates rates;
   rates.limit({1, 1}, {}, start);
-  CHECK_FALSE(rates.take("a", start));
+  CHECK_FALSE(take(rates, "a", start));
   rates.limit({2, 1}, {}, start);
-  CHECK(rates.take("a", start));
+  CHECK(take(rates, "a", start));
   rates.limit({}, {}, start);
-  CHECK_FALSE(rates.take("a", start));
+  CHECK_FALSE(take(rates, "a", start));
 }
 
 TEST_CASE("a customer is remembered until its burst is whole again") {
   SubmissionRates rates;
   rates.limit({}, {100, 1}, start);
   for (int n = 0; n < 10'000; ++n) {
-    CHECK_FALSE(rates.take("c" + std::to_string(n), start + milliseconds{n}));
+    CHECK_FALSE(take(rates, "c" + std::to_string(n), start + milliseconds{n}));
   }
   CHECK(rates.size() < 200);
 }
@@ -185,7 +264,7 @@ TEST_CASE("a customer is remembered until its burst is whole again") {
 TEST_CASE("no customer is remembered once customers may submit at any rate") {
   SubmissionRates rates;
   rates.limit({}, {100, 1}, start);
-  CHECK_FALSE(rates.take("acme", start));
+  CHECK_FALSE(take(rates, "acme", start));
   rates.limit({}, {}, start);
   CHECK(rates.size() == 0);
 }

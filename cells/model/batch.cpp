@@ -67,12 +67,17 @@ void count_in_memory(Batch& batch, const BatchInMemory& jobs) {
 void forget_memory(Batch& batch, const BatchInMemory& kept, WallTime now) {
   const BatchInMemory former = std::exchange(batch.in_memory, {});
   batch.stored -= former.stored;
+  auto resumed = kept.counts.unfinished();  // Of those that were unfinished.
   for (std::size_t i = 0; i < job_state_count; ++i) {
     const auto state = static_cast<JobState>(i);
-    if (!is_ended(state)) batch.counts[state] -= former.counts[state];
+    const auto counted = former.counts[state];
+    // A kept job that has ended still holds its entity.
+    const auto leaving = is_ended(state) ? std::min(counted, kept.counts[state]) : counted;
+    batch.counts[state] -= leaving;
+    if (is_ended(state)) resumed += kept.counts[state] - leaving;
   }
   const auto unfinished = former.counts.unfinished();
-  const auto lost = unfinished - std::min(unfinished, kept.counts.unfinished());
+  const auto lost = unfinished - std::min(unfinished, resumed);
   batch.forgotten += lost;
   if (lost > 0) note_end(batch, now);
   count_in_memory(batch, kept);

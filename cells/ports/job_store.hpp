@@ -319,7 +319,7 @@ struct PruneEnded {
 struct EndedPruned {
   std::size_t pruned = 0;  ///< Jobs.
   bool more = false;       ///< A bound cut the work short.
-  WallTime reached{};      ///< The time at which the last removed job ended.
+  WallTime reached{};      ///< If `more`, the end up to which everything has been removed.
 };
 
 // --- Batches ---------------------------------------------------------------------------------

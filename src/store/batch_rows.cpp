@@ -117,9 +117,10 @@ BatchRows::BatchRows(Connection& connection, std::size_t kept_max)
       select_unsettled_(connection,
                         "SELECT id FROM batches INDEXED BY batches_marked"
                         " WHERE marks <> 0 AND marks & 5"),
-      select_deserted_(connection,
-                       "SELECT id FROM batches INDEXED BY batches_deserted WHERE stored = 0"
-                       " AND last_end < ?1 AND NOT marks & 1 ORDER BY last_end, id LIMIT ?2") {}
+      select_deserted_(
+          connection,
+          "SELECT id, last_end FROM batches INDEXED BY batches_deserted WHERE stored = 0"
+          " AND last_end < ?1 AND NOT marks & 1 ORDER BY last_end, id LIMIT ?2") {}
 
 bool BatchRows::open(BatchId id, const cells::BatchOwner& owner, WallTime now) {
   if (find(id) != nullptr) return false;
@@ -184,16 +185,21 @@ void BatchRows::remove(BatchId id) {
   if (is_deserted(entry->batch)) drop(id);
 }
 
-std::size_t BatchRows::remove_deserted(WallTime before, std::size_t limit) {
+BatchRows::Removed BatchRows::remove_deserted(WallTime before, std::size_t limit) {
   save();  // The statement below reads the rows.
   std::vector<BatchId> deserted;
+  Removed removed;
   {
     const ResetAtEnd reset{select_deserted_};
     select_deserted_.bind(1, to_ms(before)).bind(2, static_cast<std::int64_t>(limit));
-    while (select_deserted_.step()) deserted.push_back(to_id(select_deserted_.integer(0)));
+    while (select_deserted_.step()) {
+      deserted.push_back(to_id(select_deserted_.integer(0)));
+      removed.last_end = WallTime{cells::milliseconds{select_deserted_.integer(1)}};
+    }
   }
   for (const auto id : deserted) drop(id);
-  return deserted.size();
+  removed.batches = deserted.size();
+  return removed;
 }
 
 void BatchRows::save() {

@@ -42,9 +42,13 @@ class BatchRows {
               std::optional<cells::WallTime> ended_at);
   void remove(cells::BatchId id);
 
-  /// Removes closed batches without jobs that were closed before this time, at most `limit` of
-  /// them; returns how many.
-  std::size_t remove_deserted(cells::WallTime before, std::size_t limit);
+  struct Removed {
+    std::size_t batches = 0;
+    cells::WallTime last_end{};  ///< Of the last one.
+  };
+  /// Removes closed batches without jobs whose `last_end` is before this time, the earliest first,
+  /// at most `limit` of them.
+  Removed remove_deserted(cells::WallTime before, std::size_t limit);
 
   /// Part of each commit.
   void save();

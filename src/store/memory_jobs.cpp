@@ -5,6 +5,7 @@
 
 #include "cells/model/job_machine.hpp"
 #include "cells/model/priority.hpp"
+#include "src/store/pruning.hpp"
 
 namespace celld::store {
 
@@ -419,7 +420,7 @@ EndedPruned MemoryJobs::apply(const PruneEnded& request) {
     ++done.pruned;
   }
   done.more = done.pruned > 0 && (done.pruned == request.limit || is_due());
-  drop_deserted(request.before, request.limit);
+  add_step(done, drop_deserted(request.before, request.limit));
   return done;
 }
 
@@ -500,15 +501,19 @@ void MemoryJobs::drop_batch(BatchId id) {
   changed_ = true;
 }
 
-void MemoryJobs::drop_deserted(WallTime before, std::size_t limit) {
+EndedPruned MemoryJobs::drop_deserted(WallTime before, std::size_t limit) {
   std::set<std::pair<WallTime, BatchId>> deserted;
   for (const auto& [id, batch] : batches_) {
     if (is_deserted(batch) && *batch.last_end < before) deserted.emplace(*batch.last_end, id);
   }
+  EndedPruned done;
   for (const auto& [last_end, id] : deserted) {
-    if (limit-- == 0) return;
     drop_batch(id);
+    done.reached = last_end;
+    done.more = --limit == 0;
+    if (done.more) break;
   }
+  return done;
 }
 
 // --- Schedules -------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ class MemoryJobs {
   void note_id(cells::JobId id);
   cells::Batch* touch_batch(cells::BatchId id);
   void drop_batch(cells::BatchId id);
-  void drop_deserted(cells::WallTime before, std::size_t limit);
+  /// The answer counts no jobs.
+  cells::EndedPruned drop_deserted(cells::WallTime before, std::size_t limit);
   bool advance(const cells::ScheduleAdvance& request, std::optional<cells::JobId> job);
 
   std::map<cells::JobId, StoredJob> jobs_;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/store/pruning.hpp"
+
 namespace celld::store {
 
 using namespace cells;  // NOLINT: the whole file is about the port's messages.
@@ -39,14 +41,6 @@ BacklogsListed merge_backlogs(const BacklogsListed& one, const BacklogsListed& o
 /// Counts the jobs in memory as they are now; the batch may know an earlier state of them.
 void count_in_memory(const BatchesInMemory& batches, Batch& batch) {
   if (const auto jobs = batches.find(batch.id)) cells::count_in_memory(batch, *jobs);
-}
-
-/// If both steps were cut short, pruning has reached only as far as the one that is further behind.
-void add_step(EndedPruned& all, const EndedPruned& step) {
-  all.pruned += step.pruned;
-  if (!step.more) return;
-  all.reached = all.more ? std::min(all.reached, step.reached) : step.reached;
-  all.more = true;
 }
 
 class MixedStoreActor final : public JobStore::base {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/store/job_texts.hpp"
+#include "src/store/pruning.hpp"
 #include "src/store/sqlite_jobs.hpp"
 
 namespace celld::store {
@@ -44,7 +45,9 @@ EndedPruned SqliteJobs::apply(const PruneEnded& request) {
     ++done.pruned;
   }
   done.more = done.pruned < ended.size() || (done.pruned > 0 && done.pruned == request.limit);
-  if (batches_.remove_deserted(request.before, request.limit) > 0) touch();
+  const auto deserted = batches_.remove_deserted(request.before, request.limit);
+  if (deserted.batches > 0) touch();
+  add_step(done, {0, deserted.batches == request.limit, deserted.last_end});
   return done;
 }
 

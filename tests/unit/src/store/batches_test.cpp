@@ -113,6 +113,32 @@ TEST_CASE("a batch counts what is in memory, and a start what is forgotten of it
   });
 }
 
+TEST_CASE("a kept job that has ended is counted once, however often the daemon starts") {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
+    client.ask(OpenBatch{batch_id, portal, at_ms(5)});
+    BatchInMemory jobs;
+    jobs.stored = 4;
+    jobs.counts[JobState::running] = 2;
+    jobs.counts[JobState::failed] = 2;
+    client.ask(NoteInMemory{batch_id, jobs});
+    BatchInMemory kept;
+    kept.stored = 3;
+    kept.counts[JobState::queued] = 1;
+    kept.counts[JobState::failed] = 1;
+    kept.counts[JobState::cancelled] = 1;  // It was running when it was last noted.
+    for (int start = 0; start < 3; ++start) {
+      client.ask(StartEpoch{at_ms(900), {{batch_id, kept}}});
+      const auto batch = find(client);
+      CHECK(batch.counts[JobState::failed] == 2);
+      CHECK(batch.counts[JobState::cancelled] == 1);
+      CHECK(batch.counts[JobState::queued] == 1);
+      CHECK(batch.counts[JobState::running] == 0);
+      CHECK(batch.forgotten == 0);
+      CHECK(batch.stored == 3);
+    }
+  });
+}
+
 TEST_CASE("a closed batch goes with its last job in memory") {
   with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});
@@ -174,10 +200,13 @@ TEST_CASE("a batch without jobs is kept until retention reaches its end") {
       client.ask(CloseBatch{id, at_ms(100 * static_cast<int>(id))});
     client.ask(PruneEnded{at_ms(100), 10, std::chrono::hours{1}});
     CHECK(client.ask(FindBatch{1}).batch);
-    client.ask(PruneEnded{at_ms(1000), 1});
+    const auto first = client.ask(PruneEnded{at_ms(1000), 1});
+    CHECK(first.pruned == 0);
+    CHECK(first.more);
+    CHECK(first.reached == at_ms(100));
     CHECK_FALSE(client.ask(FindBatch{1}).batch);
     CHECK(client.ask(FindBatch{2}).batch);
-    client.ask(PruneEnded{at_ms(1000), 10, std::chrono::hours{1}});
+    CHECK_FALSE(client.ask(PruneEnded{at_ms(1000), 10, std::chrono::hours{1}}).more);
     CHECK_FALSE(client.ask(FindBatch{3}).batch);
     CHECK(client.ask(FindBatch{4}).batch);  // Still open.
   });

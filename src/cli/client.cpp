@@ -99,6 +99,13 @@ std::string openssl_fault() {
   return reason == nullptr ? "" : reason;
 }
 
+/// Whether OpenSSL's last failure is none of TLS: the connection ended or timed out.
+bool is_broken_connection() {
+  const unsigned long code = ERR_peek_error();
+  return code == 0 || ERR_SYSTEM_ERROR(code) ||
+         ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+}
+
 /// OpenSSL's last failure, such as an alert of the server; without one, `otherwise`.
 std::string tls_fault(const std::string& otherwise) {
   const std::string fault = openssl_fault();
@@ -367,7 +374,7 @@ class Client::Transfer {
       case httplib::Error::SSLServerVerification:
         return certificate_fault(connection, verification_fault());
       case httplib::Error::SSLConnection:
-        return silence(tls_fault("the TLS handshake timed out"), openssl_fault().empty());
+        return silence(tls_fault("the TLS handshake timed out"), is_broken_connection());
       default:
         return silence(httplib::to_string(error), false);
     }

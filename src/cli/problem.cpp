@@ -38,11 +38,14 @@ std::string text_of_foreign_answer(const Answer& answer) {
 
 }  // namespace
 
+bool is_problem(const Answer& answer) {
+  const auto document = parse_answer(answer.body);
+  return document && !text_at(*document, {"title"}).empty();
+}
+
 Failure failure_of(const Answer& answer) {
-  const auto problem = parse_answer(answer.body);
-  const bool is_problem = problem && !text_at(*problem, {"title"}).empty();
-  std::string text =
-      is_problem ? text_of_problem(*problem, answer.status) : text_of_foreign_answer(answer);
+  std::string text = is_problem(answer) ? text_of_problem(*parse_answer(answer.body), answer.status)
+                                        : text_of_foreign_answer(answer);
   if (answer.status == 401) text += "\n  Set CELLD_TOKEN, or name a file with --token-file.";
   return {exit_code_of(answer.status), text};
 }

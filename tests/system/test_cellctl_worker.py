@@ -1,8 +1,10 @@
 """`cellctl worker`: a command for each leased job, and what happens when something goes wrong."""
 
+import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -43,6 +45,17 @@ class Forgetful(Canned):
         elif path == "/v1/leases/L1/heartbeat" and not first:
             document = {"expires_in_ms": 60_000, "cancel": False}
         return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+
+class Detour(Forgetful):
+    """The first heartbeat and the first report reach a proxy that does not find celld."""
+
+    def response(self):
+        path = self.path.partition("?")[0]
+        first = sum(seen.startswith(path) for seen, _, _ in self.requests) == 1
+        if first and path in ("/v1/leases/report", "/v1/leases/L1/heartbeat"):
+            return 404, {"Content-Type": "text/plain"}, b"404 page not found"
+        return super().response()
 
 
 class Worker(CellctlTest):
@@ -109,7 +122,14 @@ class Worker(CellctlTest):
     # --- What a command receives, and what becomes of its result --------------------------------
 
     def test_answers_that_say_nothing_about_a_lease_do_not_end_it(self):
-        url, requests = self.serve(Forgetful)
+        self.outlast(Forgetful)
+
+    def test_a_404_that_is_not_from_celld_does_not_end_a_lease(self):
+        self.outlast(Detour)
+
+    def outlast(self, server):
+        """A lease of this server gets its second heartbeat and its second report."""
+        url, requests = self.serve(server)
         worker = self.work("echo 'progress 50%' >&2; until [ -e go ]; do sleep 0.05; done",
                            CELLD_URL=url)
 
@@ -277,6 +297,30 @@ class Worker(CellctlTest):
         wait_until(lambda: not any(map(alive, pids)), "the process group has ended")
         self.assert_in_time("the end of the command", time.monotonic() - begun, 2.0)
         self.daemon.signal(signal.SIGCONT)
+
+    def test_a_worker_whose_log_nobody_reads_keeps_its_leases(self):
+        self.start(cells=[{"customer": "*", "product": "*", "timeout_ms": 1500}])
+        unread, full = os.pipe()
+        self.addCleanup(os.close, unread)
+        os.write(full, bytes(fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)))
+        worker = subprocess.Popen(
+            [binary(), "worker", "--service", "vm", "--exec", "sleep 3; echo >>ended"],
+            env=self.environment(), cwd=self.directory, stderr=full)
+        self.addCleanup(worker.kill)
+        os.close(full)
+        job = self.submit_vm()
+        self.assertEqual(self.wait_for_end(job)["state"], "succeeded")
+        self.assertEqual(self.lines("ended"), [""])
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(DEADLINE_S), OK)
+
+    def test_a_connection_that_breaks_in_its_tls_handshake_is_made_again(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            worker = self.work("true", CELLD_URL=f"https://127.0.0.1:{server.getsockname()[1]}")
+            for _ in range(2):
+                server.accept()[0].close()
+            self.stop(worker)
+        self.assertIn("trying again in", self.log())
 
     def test_heartbeats_keep_a_command_that_takes_longer_than_the_timeout(self):
         self.start()

@@ -1,7 +1,5 @@
 #include "src/cli/worker/deliverer.hpp"
 
-#include <utility>
-
 namespace celld::cli {
 namespace {
 
@@ -10,17 +8,17 @@ constexpr int status_invalid = 422;
 
 }  // namespace
 
-void Deliverer::run() {
+void Deliverer::run(LeaseClient& client) {
   for (;;) {
     const auto due = runs_.next_delivery();
     if (std::holds_alternative<Runs::Over>(due)) return;
-    if (const auto* heartbeat = std::get_if<Runs::Heartbeat>(&due)) deliver(*heartbeat);
-    if (const auto* reports = std::get_if<Runs::Reports>(&due)) deliver(*reports);
+    if (const auto* heartbeat = std::get_if<Runs::Heartbeat>(&due)) deliver(client, *heartbeat);
+    if (const auto* reports = std::get_if<Runs::Reports>(&due)) deliver(client, *reports);
   }
 }
 
-void Deliverer::deliver(const Runs::Heartbeat& heartbeat) {
-  const auto answer = client_.heartbeat(heartbeat.lease, heartbeat.body);
+void Deliverer::deliver(LeaseClient& client, const Runs::Heartbeat& heartbeat) {
+  const auto answer = client.heartbeat(heartbeat.lease, heartbeat.body);
   if (const auto* term = std::get_if<LeaseTerm>(&answer)) {
     note_answer();
     return runs_.on_term(heartbeat, *term);
@@ -31,10 +29,10 @@ void Deliverer::deliver(const Runs::Heartbeat& heartbeat) {
   runs_.on_no_answer(heartbeat.lease);
 }
 
-void Deliverer::deliver(const Runs::Reports& reports) {
-  const auto answer = client_.report(reports.reports);
+void Deliverer::deliver(LeaseClient& client, const Runs::Reports& reports) {
+  const auto answer = client.report(reports.reports);
   if (const auto* setback = std::get_if<Setback>(&answer)) {
-    if (setback->kind == Setback::Kind::invalid) return deliver_apart(reports);
+    if (setback->kind == Setback::Kind::invalid) return deliver_apart(client, reports);
     note_setback(*setback);
     for (const auto& lease : reports.leases) runs_.on_no_answer(lease);
     return;
@@ -52,7 +50,7 @@ void Deliverer::deliver(const Runs::Reports& reports) {
   }
 }
 
-void Deliverer::deliver_apart(const Runs::Reports& reports) {
+void Deliverer::deliver_apart(LeaseClient& client, const Runs::Reports& reports) {
   note_answer();
   const std::size_t half = reports.leases.size() / 2;
   if (half == 0) return runs_.on_report_refused(reports.leases.front());
@@ -63,18 +61,18 @@ void Deliverer::deliver_apart(const Runs::Reports& reports) {
     part.leases.push_back(reports.leases[i]);
     part.reports.push_back(reports.reports[i]);
   }
-  deliver(first);
-  deliver(second);
+  deliver(client, first);
+  deliver(client, second);
 }
 
 /// Logs only the first of several setbacks; note_answer logs that celld is back.
 void Deliverer::note_setback(const Setback& setback) {
-  if (!std::exchange(away_, true))
-    WorkerLog::problem("heartbeats and reports cannot be delivered: " + setback.text);
+  if (!away_.exchange(true))
+    log_.problem("heartbeats and reports cannot be delivered: " + setback.text);
 }
 
 void Deliverer::note_answer() {
-  if (std::exchange(away_, false)) log_.note("heartbeats and reports are delivered again");
+  if (away_.exchange(false)) log_.note("heartbeats and reports are delivered again");
 }
 
 }  // namespace celld::cli

@@ -1,32 +1,34 @@
 // Delivers heartbeats and reports to celld.
 #pragma once
 
+#include <atomic>
+
 #include "src/cli/worker/lease_client.hpp"
 #include "src/cli/worker/runs.hpp"
 
 namespace celld::cli {
 
+/// Thread-safe.
 class Deliverer {
  public:
-  Deliverer(LeaseClient& client, Runs& runs, const WorkerLog& log)
-      : client_(client), runs_(runs), log_(log) {}
+  Deliverer(Runs& runs, const WorkerLog& log) : runs_(runs), log_(log) {}
 
+  /// Each thread that calls this has a client of its own, and delivers one request at a time.
   /// Returns when leasing has ended and no lease is left.
-  void run();
+  void run(LeaseClient& client);
 
  private:
-  void deliver(const Runs::Heartbeat& heartbeat);
-  void deliver(const Runs::Reports& reports);
+  void deliver(LeaseClient& client, const Runs::Heartbeat& heartbeat);
+  void deliver(LeaseClient& client, const Runs::Reports& reports);
   /// celld cannot read the request with these reports. Sends them in halves, again and again if
   /// need be, so that an unreadable report does not hold back the others.
-  void deliver_apart(const Runs::Reports& reports);
+  void deliver_apart(LeaseClient& client, const Runs::Reports& reports);
   void note_answer();
   void note_setback(const Setback& setback);
 
-  LeaseClient& client_;
   Runs& runs_;
   const WorkerLog& log_;
-  bool away_ = false;
+  std::atomic<bool> away_ = false;
 };
 
 }  // namespace celld::cli

@@ -20,7 +20,8 @@ Setback setback_of(const Answer& answer) {
   const Failure failure = failure_of(answer);
   Setback setback{Setback::Kind::refused, failure.what(), answer.retry_after, failure.code()};
   if (answer.status == status_not_found || answer.status == status_conflict) {
-    setback.kind = Setback::Kind::lost;
+    // Without celld behind it, a proxy may answer 404 to everything.
+    setback.kind = is_problem(answer) ? Setback::Kind::lost : Setback::Kind::away;
   } else if (answer.status == status_bad_request || answer.status == status_too_large ||
              answer.status == status_invalid) {
     setback.kind = Setback::Kind::invalid;

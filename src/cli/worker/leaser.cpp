@@ -57,14 +57,14 @@ void Leaser::on_setback(Setback setback, const std::stop_token& stop) {
   looks_up_ = true;
   if (stop.stop_requested()) return;
   if (setback.kind != Setback::Kind::away) {
-    WorkerLog::problem(setback.text);
+    log_.problem(setback.text);
     refusal_ = setback.code;
     return;
   }
   const auto duration =
       std::max(away_pauses_.next(random()), setback.retry_after.value_or(milliseconds(0)));
   away_ = true;
-  WorkerLog::problem(setback.text + "; trying again in " + duration_text(duration));
+  log_.problem(setback.text + "; trying again in " + duration_text(duration));
   pause(duration, stop);
 }
 

@@ -62,8 +62,9 @@ std::size_t Runs::wait_for_room(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   // Finished runs stay until here: celld may list a lease before it receives the report on that
   // lease, and begin() must still recognise it.
-  std::erase_if(entries_,
-                [](const auto& entry) { return entry.second.run.state() == State::done; });
+  std::erase_if(entries_, [](const auto& entry) {
+    return entry.second.run.state() == State::done && !entry.second.on_its_way;
+  });
   changed_.wait(lock, stop, [this] { return room() > 0; });
   return stop.stop_requested() ? 0 : std::min(room(), settings_.leases_max);
 }
@@ -120,8 +121,8 @@ bool Runs::start_waiting(SteadyTime now) {
     if (entry.run.try_start(now)) {
       start(name, entry);
     } else {
-      WorkerLog::problem(name_of_job(entry.run) +
-                         "no heartbeat was answered in time: not starting the command");
+      log_.problem(name_of_job(entry.run) +
+                   "no heartbeat was answered in time: not starting the command");
     }
   }
   return any;
@@ -163,9 +164,8 @@ void Runs::on_end(const std::string& name, const providers::CommandResult& resul
       log_.note(name_of_job(run) + "succeeded in " + time_of_run(run));
     } else {
       const bool final = outcome.kind == cells::CallOutcome::Kind::rejected;
-      WorkerLog::problem(name_of_job(run) + "failed after " + time_of_run(run) + " with " +
-                         outcome.code + (final ? ": " : ", may be retried: ") +
-                         cleaned(outcome.message));
+      log_.problem(name_of_job(run) + "failed after " + time_of_run(run) + " with " + outcome.code +
+                   (final ? ": " : ", may be retried: ") + cleaned(outcome.message));
     }
   }
   changed_.notify_all();
@@ -192,7 +192,7 @@ void Runs::end_leasing() {
   changed_.notify_all();
 }
 
-// --- For the thread that delivers ----------------------------------------------------------------
+// --- For the threads that deliver ----------------------------------------------------------------
 
 Runs::Delivery Runs::next_delivery() {
   std::unique_lock lock(mutex_);
@@ -205,10 +205,14 @@ Runs::Delivery Runs::next_delivery() {
     const bool reports_turn = reports_first_ || beat == nullptr;
     if (!reports.leases.empty() && reports_turn) {
       reports_first_ = false;
+      for (const auto& lease : reports.leases) entries_.at(lease).on_its_way = true;
       return reports;
     }
     reports_first_ = true;
-    if (beat != nullptr) return Heartbeat{beat->run.lease().name, beat->run.take_heartbeat(), now};
+    if (beat != nullptr) {
+      beat->on_its_way = true;
+      return Heartbeat{beat->run.lease().name, beat->run.take_heartbeat(), now};
+    }
     const SteadyTime next = next_delivery_at();
     if (next == SteadyTime::max()) {
       changed_.wait(lock);
@@ -222,7 +226,7 @@ Runs::Reports Runs::due_reports(SteadyTime now) const {
   Reports due;
   std::size_t bytes = 0;
   for (const auto& [name, entry] : entries_) {
-    if (!entry.run.report_is_due(now)) continue;
+    if (entry.on_its_way || !entry.run.report_is_due(now)) continue;
     due.leases.push_back(name);
     due.reports.push_back(entry.run.report());
     bytes += due.reports.back().size();
@@ -240,7 +244,7 @@ Runs::Reports Runs::due_reports(SteadyTime now) const {
 Runs::Entry* Runs::due_heartbeat(SteadyTime now) {
   Entry* first = nullptr;
   for (auto& [name, entry] : entries_) {
-    const bool due = entry.run.heartbeat_is_due(now);
+    const bool due = !entry.on_its_way && entry.run.heartbeat_is_due(now);
     if (due && (first == nullptr || entry.run.expires_at() < first->run.expires_at()))
       first = &entry;
   }
@@ -249,7 +253,9 @@ Runs::Entry* Runs::due_heartbeat(SteadyTime now) {
 
 SteadyTime Runs::next_delivery_at() const {
   auto at = SteadyTime::max();
-  for (const auto& [name, entry] : entries_) at = std::min(at, entry.run.next_delivery_at());
+  for (const auto& [name, entry] : entries_) {
+    if (!entry.on_its_way) at = std::min(at, entry.run.next_delivery_at());
+  }
   return at;
 }
 
@@ -258,8 +264,9 @@ SteadyTime Runs::next_delivery_at() const {
 void Runs::abandon_expired(SteadyTime now) {
   if (leasing_) return;
   for (auto& [name, entry] : entries_) {
-    if (entry.run.state() != State::reporting || now < entry.run.expires_at()) continue;
-    WorkerLog::problem(name_of_job(entry.run) + "its report could not be delivered in time");
+    if (entry.on_its_way || entry.run.state() != State::reporting) continue;
+    if (now < entry.run.expires_at()) continue;
+    log_.problem(name_of_job(entry.run) + "its report could not be delivered in time");
     entry.run.on_reported();
     abandoned_ = true;
   }
@@ -269,24 +276,34 @@ bool Runs::is_over() const {
   return !leasing_ && count(State::done) == entries_.size();
 }
 
+LeasedRun& Runs::delivered(const std::string& lease) {
+  Entry& entry = entries_.at(lease);
+  entry.on_its_way = false;
+  return entry.run;
+}
+
 void Runs::on_term(const Heartbeat& heartbeat, const LeaseTerm& term) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.at(heartbeat.lease).run.on_term(term, heartbeat.sent_at, steady_now());
+    delivered(heartbeat.lease).on_term(term, heartbeat.sent_at, steady_now());
   }
+  changed_.notify_all();
   wake_();
 }
 
 void Runs::on_no_answer(const std::string& lease) {
-  const std::lock_guard lock(mutex_);
-  entries_.at(lease).run.on_no_answer(random(), steady_now());
+  {
+    const std::lock_guard lock(mutex_);
+    delivered(lease).on_no_answer(random(), steady_now());
+  }
+  changed_.notify_all();
 }
 
 void Runs::on_lost(const std::string& lease) {
   {
     const std::lock_guard lock(mutex_);
-    LeasedRun& run = entries_.at(lease).run;
-    WorkerLog::problem(name_of_job(run) + "celld no longer knows the lease");
+    LeasedRun& run = delivered(lease);
+    log_.problem(name_of_job(run) + "celld no longer knows the lease");
     run.on_lost(steady_now());
   }
   changed_.notify_all();
@@ -296,7 +313,7 @@ void Runs::on_lost(const std::string& lease) {
 void Runs::on_reported(const std::string& lease) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.at(lease).run.on_reported();
+    delivered(lease).on_reported();
   }
   changed_.notify_all();
 }
@@ -304,8 +321,8 @@ void Runs::on_reported(const std::string& lease) {
 void Runs::on_report_refused(const std::string& lease) {
   {
     const std::lock_guard lock(mutex_);
-    LeasedRun& run = entries_.at(lease).run;
-    WorkerLog::problem(name_of_job(run) + "celld refused its report");
+    LeasedRun& run = delivered(lease);
+    log_.problem(name_of_job(run) + "celld refused its report");
     run.on_report_refused("it has faults", steady_now());
   }
   changed_.notify_all();
@@ -336,9 +353,9 @@ void Runs::log_signal(const LeasedRun& run) const {
     case Cause::lost:
       return log_.note(job + "the lease is lost: ending the command");
     case Cause::deadline:
-      return WorkerLog::problem(job + "no heartbeat was answered in time: ending the command");
+      return log_.problem(job + "no heartbeat was answered in time: ending the command");
     case Cause::given_up:
-      return WorkerLog::problem(job + "stopping: ending the command");
+      return log_.problem(job + "stopping: ending the command");
   }
 }
 

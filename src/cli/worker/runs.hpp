@@ -30,7 +30,7 @@ struct RunSettings {
   std::size_t reports_max = 500;  ///< In one request. The API allows 1,000.
 };
 
-/// Thread-safe. One thread leases, one delivers heartbeats and reports, one calls `send_signals`;
+/// Thread-safe. One thread leases, some deliver heartbeats and reports, one calls `send_signals`;
 /// the commands' transport has a thread of its own.
 class Runs {
  public:
@@ -56,7 +56,7 @@ class Runs {
   /// now on, reports of leases that have expired are abandoned.
   void end_leasing();
 
-  // --- For the thread that delivers ---------------------------------------------------------
+  // --- For the threads that deliver ---------------------------------------------------------
 
   struct Heartbeat {
     std::string lease;
@@ -70,7 +70,9 @@ class Runs {
   };
   struct Over {};
   using Delivery = std::variant<Heartbeat, Reports, Over>;
-  /// Waits until something is due. Over: leasing has ended, and no lease is left.
+  /// Waits until something is due. Over: leasing has ended, and no lease is left. No lease is in
+  /// two deliveries at a time: each delivery ends with one of the calls below for each of its
+  /// leases.
   Delivery next_delivery();
 
   void on_term(const Heartbeat& heartbeat, const LeaseTerm& term);
@@ -92,7 +94,8 @@ class Runs {
  private:
   struct Entry {
     LeasedRun run;
-    cells::Lease command;  ///< Identifies the command to its transport.
+    cells::Lease command;     ///< Identifies the command to its transport.
+    bool on_its_way = false;  ///< A heartbeat or a report.
   };
   using Entries = std::map<std::string, Entry>;
 
@@ -102,6 +105,7 @@ class Runs {
   void start(const std::string& name, const Entry& entry);
   providers::CommandRequest request_for(const GrantedLease& lease);
   void on_end(const std::string& name, const providers::CommandResult& result);
+  LeasedRun& delivered(const std::string& lease);
   Reports due_reports(SteadyTime now) const;
   Entry* due_heartbeat(SteadyTime now);
   SteadyTime next_delivery_at() const;

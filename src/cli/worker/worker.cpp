@@ -13,9 +13,11 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <deque>
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "src/cli/text.hpp"
 #include "src/cli/worker/deliverer.hpp"
@@ -32,8 +34,12 @@ using providers::steady_now;
 /// How long a worker waits for the commands of a killed worker with its name. The supervisor of
 /// that worker is ending them.
 constexpr milliseconds name_patience{10'000};
-/// A heartbeat that waits for a slow celld holds up all others.
+/// A heartbeat that waits for a slow celld holds up others.
 constexpr milliseconds delivery_timeout_max{5'000};
+/// Heartbeats of so many commands go over one connection, one after another: with the default
+/// timeout of 30 s they are in time if celld answers each within some 200 ms.
+constexpr std::size_t commands_per_delivery = 32;
+constexpr std::size_t deliveries_max = 16;
 
 /// SIGTERM and SIGINT as a descriptor. Threads that start later do not receive them either.
 Descriptor catch_signals() {
@@ -73,16 +79,20 @@ class Worker {
       : settings_(settings),
         log_(settings.quiet),
         lease_client_(settings.connection, settings.service, settings.runs.worker),
-        delivery_client_(for_deliveries(settings.connection), settings.service,
-                         settings.runs.worker),
         lock_(lock_name(
             lock_text(settings), name_patience,
-            [] { WorkerLog::problem("waiting for another worker with this name to exit"); })),
+            [this] { log_.problem("waiting for another worker with this name to exit"); })),
         signals_(catch_signals()),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         runs_(settings.runs, std::move(lock_), log_, [this] { wake(); }),
         leaser_(lease_client_, runs_, log_),
-        deliverer_(delivery_client_, runs_, log_) {}
+        deliverer_(runs_, log_) {
+    const std::size_t wanted = 1 + settings.runs.concurrency / commands_per_delivery;
+    for (std::size_t i = 0; i < std::min(wanted, deliveries_max); ++i) {
+      delivery_clients_.emplace_back(for_deliveries(settings.connection), settings.service,
+                                     settings.runs.worker);
+    }
+  }
 
   ExitCode run() {
     log_.note("worker " + cleaned(settings_.runs.worker) + " runs up to " +
@@ -92,13 +102,16 @@ class Worker {
       leaser_.run(stop);
       runs_.end_leasing();
     });
-    std::jthread delivering([this] {
-      deliverer_.run();
-      wake();
-    });
+    std::vector<std::jthread> delivering;
+    for (auto& client : delivery_clients_) {
+      delivering.emplace_back([this, &client] {
+        deliverer_.run(client);
+        wake();
+      });
+    }
     watch(leasing);
     leasing.join();
-    delivering.join();
+    delivering.clear();
     return exit_code();
   }
 
@@ -148,7 +161,7 @@ class Worker {
   const WorkerSettings& settings_;
   const WorkerLog log_;
   LeaseClient lease_client_;
-  LeaseClient delivery_client_;
+  std::deque<LeaseClient> delivery_clients_;
   Descriptor lock_;
   Descriptor signals_;
   Descriptor wake_;

@@ -113,6 +113,45 @@ TEST_CASE("a worker sends its reports in requests of a limited size") {
   CHECK(requests >= 3);
 }
 
+TEST_CASE("a worker sends the heartbeat of a lease only once at a time") {
+  SmallRuns small("exec sleep 600");
+  auto granted = leases(2);
+  for (auto& lease : granted) lease.expires_in = 400ms;
+  small.runs.begin(std::move(granted));
+  const auto first = std::get<Runs::Heartbeat>(small.runs.next_delivery());
+  const auto second = std::get<Runs::Heartbeat>(small.runs.next_delivery());
+  CHECK(first.lease != second.lease);
+  small.runs.on_term(first, {10min, false});
+  small.runs.on_no_answer(second.lease);
+  CHECK(std::get<Runs::Heartbeat>(small.runs.next_delivery()).lease == second.lease);
+  small.runs.give_up();
+  small.runs.send_signals();
+}
+
+TEST_CASE("a worker sends a report only once at a time, and again without an answer") {
+  SmallRuns small;
+  small.runs.begin(leases(1));
+  small.wait_until_none_runs();
+  const auto first = std::get<Runs::Reports>(small.runs.next_delivery());
+  CHECK(first.leases == std::vector<std::string>{"L1"});
+  small.runs.begin(leases(1, 2));
+  CHECK(std::get<Runs::Reports>(small.runs.next_delivery()).leases ==
+        std::vector<std::string>{"L2"});
+  small.runs.on_no_answer("L1");
+  CHECK(std::get<Runs::Reports>(small.runs.next_delivery()).leases == first.leases);
+}
+
+TEST_CASE("a lease whose report is on its way is not forgotten") {
+  SmallRuns small;
+  small.runs.begin(leases(1));
+  small.wait_until_none_runs();
+  small.runs.next_delivery();
+  small.runs.end_leasing();
+  CHECK(small.runs.wait_for_room({}) > 0);
+  small.runs.on_reported("L1");
+  CHECK(std::holds_alternative<Runs::Over>(small.runs.next_delivery()));
+}
+
 TEST_CASE("a worker that waits for room goes on once an unreported lease is over") {
   using End = std::function<void(Runs&, const std::string&)>;
   const std::pair<const char*, End> ends[] = {

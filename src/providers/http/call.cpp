@@ -20,6 +20,7 @@ constexpr long send_buffer_bytes = 16 << 10;
 constexpr std::size_t retry_after_bytes_max = 64;
 // After this time, a new connection reads the authorities again.
 constexpr long authorities_seconds_max = 10;
+constexpr std::string_view switching_protocols = "101";
 
 template <typename Value>
 bool set(CURL* easy, CURLoption option, Value value) {
@@ -231,7 +232,7 @@ int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_o
 // libcurl accepts "HTTP/2 2020", takes "http/1.1 503" for the status 200, keeps carriage returns
 // and NULs in the middle of a line, accepts a head that the end of the connection cuts short, and
 // treats an invalid length as no length. So celld checks all of this itself. Returns false if the
-// head is not HTTP/1.
+// head is not HTTP/1, which celld never asks to leave.
 bool HttpCall::read_header(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -245,7 +246,7 @@ bool HttpCall::read_header(std::string_view line) {
     status_line_next_ = false;
     const auto status = status_of(line);
     interim_ = status.starts_with('1');
-    return !status.empty();
+    return !status.empty() && status != switching_protocols;
   }
   if (line.empty()) {
     head_complete_ = true;

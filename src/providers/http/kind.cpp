@@ -44,6 +44,11 @@ void refuse_templates(const config::NamedSecrets& headers, const std::string& po
   }
 }
 
+std::string service_url_fault(const std::string& url) {
+  if (url.find("{{") == std::string::npos) return config::url_fault(url);
+  return "must not contain a template: put it into `path` of a request of `mapping`";
+}
+
 std::string with_mapping(std::string schema) {
   constexpr std::string_view place = "MAPPING";
   return schema.replace(schema.find(place), place.size(), mappings::mapping_schema());
@@ -60,7 +65,7 @@ std::string read_undo(const json::Value& value, std::string pointer, const std::
   json::ObjectReader reader(value, std::move(pointer), faults);
   auto own = reader.string("url");
   if (own) {
-    if (std::string fault = config::url_fault(*own); !fault.empty())
+    if (std::string fault = service_url_fault(*own); !fault.empty())
       reader.fault("url", std::move(fault));
   }
   reader.finish();
@@ -134,7 +139,7 @@ class HttpKind final : public KindOf<HttpService> {
     HttpService http;
     reader.require({"url"});
     if (auto url = reader.string("url")) {
-      if (std::string fault = config::url_fault(*url); !fault.empty())
+      if (std::string fault = service_url_fault(*url); !fault.empty())
         reader.fault("url", std::move(fault));
       http.url = std::move(*url);
     }

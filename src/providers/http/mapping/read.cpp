@@ -229,6 +229,15 @@ class MappingReader {
     return source;
   }
 
+  /// Of a class of statuses that is not named, only 2xx means done, and only if no status does.
+  static bool can_succeed(const AnswerRules& rules) {
+    constexpr int success = 2;
+    return !rules.verdicts.contains(success) ||
+           std::any_of(rules.verdicts.begin(), rules.verdicts.end(), [](auto& each) {
+             return each.second == Verdict::done || each.second == Verdict::already_done;
+           });
+  }
+
   static bool has_pending(const AnswerRules& rules) {
     return std::any_of(rules.verdicts.begin(), rules.verdicts.end(),
                        [](auto& each) { return each.second == Verdict::pending; });
@@ -335,6 +344,10 @@ class MappingReader {
       if (name == std::string_view("pending") && !of_poll) continue;
       if (const json::Value* statuses = reader.array(name))
         read_statuses(*statuses, reader.pointer_of(name), *parse_verdict(name), rules);
+    }
+    if (!can_succeed(rules)) {
+      faults_.push_back(
+          {reader.pointer(), "leaves no status that means success: name one in `done`"});
     }
     if (const json::Value* properties = reader.object("properties"))
       read_properties(*properties, reader.pointer_of("properties"), rules);

@@ -442,6 +442,9 @@ TEST_CASE("URLs are absolute, http or https, and carry no credentials") {
                           " http://h"})
     CHECK(bad_url(url).size() == 1);
   CHECK(bad_url("http://h/" + std::string(2100, 'x')).size() == 1);
+  CHECK(bad_url("http://h/{{customer}}") ==
+        Faults{{"/services/s/url",
+                "must not contain a template: put it into `path` of a request of `mapping`"}});
 }
 
 TEST_CASE("headers are well formed and are not those that celld sets") {

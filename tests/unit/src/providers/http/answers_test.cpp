@@ -157,6 +157,8 @@ TEST_CASE("an answer that is not HTTP is garbled") {
     INFO(status);
     CHECK(result_of(answering(status + std::string{"\r\n\r\n{}"})).end == End::garbled);
   }
+  CHECK(result_of(answering("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")).end ==
+        End::garbled);
   CHECK(result_of(answering("HTTP/1.1 204\r\n\r\n")).status == 204);
   CHECK(result_of(answering("HTTP/1.1 200 OK\r\n\r\r\n")).end == End::garbled);
   CHECK(result_of(answering({"HTTP/1.1 200 OK\r\na\0: b\r\n\r\n", 26})).end != End::answered);

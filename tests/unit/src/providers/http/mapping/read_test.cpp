@@ -250,6 +250,23 @@ TEST_CASE("an answer's rules are statuses and pointers") {
   CHECK(answer_fault({{"error", {{"kode", "/a"}}}}) == "/answer/error/kode: is unknown");
 }
 
+TEST_CASE("an answer's rules leave a status that means success") {
+  const auto answer_fault = [](const json::Value& answer) {
+    return request_fault({{"answer", answer}});
+  };
+  const std::string none = "leaves no status that means success: name one in `done`";
+  CHECK(answer_fault({{"retry", {"2xx"}}}) == "/answer: " + none);
+  CHECK(answer_fault({{"reject", {200, "2xx"}}}) == "/answer: " + none);
+  CHECK(answer_fault({{"retry", {"2xx"}}, {"done", {302}}}) == "0 faults");
+  CHECK(answer_fault({{"retry", {"2xx"}}, {"already_done", {409}}}) == "0 faults");
+  CHECK(answer_fault({{"retry", {200, 202}}}) == "0 faults");
+  const auto poll_fault = [](const json::Value& answer) {
+    return request_fault({{"poll", {{"path", "/x"}, {"answer", answer}}}});
+  };
+  CHECK(poll_fault({{"pending", {"2xx"}}}) == "/poll/answer: " + none);
+  CHECK(poll_fault({{"pending", {"2xx"}}, {"done", {200}}}) == "0 faults");
+}
+
 TEST_CASE("a poll has a path, an interval and an end") {
   const auto poll_fault = [](const json::Value& poll) { return request_fault({{"poll", poll}}); };
   const json::Value until = {{"value", "/status"}, {"done", {"ready"}}};

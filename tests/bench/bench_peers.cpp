@@ -24,7 +24,18 @@ struct Plan {
   double seconds = 3;
 };
 
-enum Column : std::size_t { lives_16, lives_64, kept_16, kept_64, alone_us, idle_us, columns };
+enum Column : std::size_t {
+  lives_16,
+  lives_64,
+  kept_16,
+  kept_64,
+  alone_us,
+  idle_us,
+  drained,
+  many_submitted,
+  many_ended,
+  columns
+};
 
 struct ColumnText {
   const char* name;
@@ -37,12 +48,16 @@ constexpr std::array<ColumnText, columns> column_texts{{
     {"jobs submitted alone, 64 connections", true},
     {"submission, 1 connection", false},
     {"submission until an idle worker has the job", false},
+    {"queued jobs ended one by one by 16 clients", true},
+    {"many jobs submitted over 1 connection", true},
+    {"queued jobs ended by the hundred by 16 clients", true},
 }};
 
 struct Row {
   PeerKind kind;
   std::array<std::vector<double>, columns> values;
 
+  bool has(std::size_t column) const { return !values[column].empty(); }
   double figure(std::size_t column) const { return percentile(values[column], 0.5); }
 };
 
@@ -66,6 +81,11 @@ void measure(const Plan& plan, Row& row) {
   row.values[idle_us].push_back(peer->measure_idle(plan.seconds));
   row.values[lives_16].push_back(peer->measure_lives(16, plan.seconds));
   row.values[lives_64].push_back(peer->measure_lives(64, plan.seconds));
+  if (const auto rate = peer->measure_drain(plan.seconds)) row.values[drained].push_back(*rate);
+  if (const auto many = peer->measure_many(plan.seconds)) {
+    row.values[many_submitted].push_back(many->submitted);
+    row.values[many_ended].push_back(many->ended);
+  }
   row.values[alone_us].push_back(peer->measure_kept(1, plan.seconds).p50_us);
   row.values[kept_16].push_back(peer->measure_kept(16, plan.seconds).rate);
   row.values[kept_64].push_back(peer->measure_kept(64, plan.seconds).rate);
@@ -80,6 +100,19 @@ std::string grouped(double value) {
   return text;
 }
 
+void print_head(const Row& row) {
+  std::printf("%-28s%-14s", row.kind.title.c_str(), row.kind.synced ? "yes" : "no");
+}
+
+void print_rate(const Row& row, Column column, int width) {
+  const auto text = row.has(column) ? grouped(row.figure(column)) : "-";
+  std::printf("%*s", width, text.c_str());
+}
+
+void print_time(const Row& row, Column column, int width) {
+  std::printf("%*s us", width - 3, grouped(row.figure(column)).c_str());
+}
+
 void print_table(const std::vector<Row>& rows) {
   std::printf(
       "\n%-28s%-14s%22s%22s%15s%20s\n%-28s%-14s%22s%22s%15s%20s\n"
@@ -89,15 +122,22 @@ void print_table(const std::vector<Row>& rows) {
       "1 connection,", "idle worker has the", "", "", "16 conn.", "64 conn.", "16 conn.",
       "64 conn.", "p50", "job, p50");
   for (const auto& row : rows) {
-    std::printf("%-28s%-14s", row.kind.title.c_str(), row.kind.synced ? "yes" : "no");
-    for (std::size_t column = 0; column < columns; ++column) {
-      const auto text = grouped(row.figure(column));
-      if (column_texts[column].is_rate) {
-        std::printf("%11s", text.c_str());
-      } else {
-        std::printf("%*s us", column == idle_us ? 17 : 12, text.c_str());
-      }
-    }
+    print_head(row);
+    for (const auto column : {lives_16, lives_64, kept_16, kept_64}) print_rate(row, column, 11);
+    print_time(row, alone_us, 15);
+    print_time(row, idle_us, 20);
+    std::printf("\n");
+  }
+}
+
+void print_clients_table(const std::vector<Row>& rows) {
+  std::printf("\n%-28s%-14s%22s%22s%22s\n%-28s%-14s%22s%22s%22s\n", "", "acknowledged",
+              "queued jobs ended by", "many jobs submitted,", "queued jobs ended by", "",
+              "jobs on disk?", "16 clients, 1 by 1, /s", "/s, over 1 connection",
+              "16 clients, by 100, /s");
+  for (const auto& row : rows) {
+    print_head(row);
+    for (const auto column : {drained, many_submitted, many_ended}) print_rate(row, column, 22);
     std::printf("\n");
   }
 }
@@ -105,20 +145,19 @@ void print_table(const std::vector<Row>& rows) {
 /// Of celld, the first row, and in each column the fastest peer whose acknowledged jobs are on
 /// disk.
 void print_ratios(const std::vector<Row>& rows) {
-  std::vector<const Row*> synced;
-  for (const auto& row : rows) {
-    if (row.kind.synced && &row != &rows.front()) synced.push_back(&row);
-  }
-  if (synced.empty()) return;
   std::printf("\ncelld beside the fastest peer that has acknowledged jobs on disk:\n");
   for (std::size_t column = 0; column < columns; ++column) {
     const bool is_rate = column_texts[column].is_rate;
-    const auto* best =
-        *std::max_element(synced.begin(), synced.end(), [&](const Row* one, const Row* other) {
-          return is_rate ? one->figure(column) < other->figure(column)
-                         : one->figure(column) > other->figure(column);
-        });
-    std::printf("  %-44s %6.2f times the %s of %s\n", column_texts[column].name,
+    const Row* best = nullptr;
+    for (const auto& row : rows) {
+      if (!row.kind.synced || &row == &rows.front() || !row.has(column)) continue;
+      const bool is_better =
+          best == nullptr || (is_rate ? row.figure(column) > best->figure(column)
+                                      : row.figure(column) < best->figure(column));
+      if (is_better) best = &row;
+    }
+    if (best == nullptr) continue;
+    std::printf("  %-46s %6.2f times the %s of %s\n", column_texts[column].name,
                 rows.front().figure(column) / best->figure(column), is_rate ? "rate" : "time",
                 best->kind.title.c_str());
   }
@@ -139,6 +178,7 @@ void run(const Plan& plan, std::vector<Row> rows) {
       "%.1f after)\ndisk: write 16 KiB and fdatasync, p50 %.0f us\n",
       plan.rounds, plan.seconds, load_before, load_average(), percentile(syncs_us, 0.5));
   print_table(rows);
+  print_clients_table(rows);
   print_ratios(rows);
 }
 

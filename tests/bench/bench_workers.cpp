@@ -17,6 +17,7 @@
 
 #include "tests/bench/daemon.hpp"
 #include "tests/bench/http_wire.hpp"
+#include "tests/bench/leases.hpp"
 #include "tests/bench/load.hpp"
 #include "tests/bench/report.hpp"
 
@@ -26,7 +27,6 @@ using namespace celld::bench;
 
 constexpr int answer_timeout_ms = 30'000;
 constexpr std::uint32_t pool_size = 10'000;
-constexpr std::string_view lease_member = R"("lease":")";
 
 struct Plan {
   std::size_t workers = 16;
@@ -36,40 +36,6 @@ struct Plan {
   std::size_t wake_ups = 500;
 };
 
-const std::string& leases_path() {
-  static const std::string path = "/v1/services/" + std::string(service_name) + "/leases";
-  return path;
-}
-
-std::string lease_request(const std::string& worker, std::size_t max, std::size_t wait_ms) {
-  const nlohmann::json body = {{"worker", worker}, {"max", max}, {"wait_ms", wait_ms}};
-  return request_text("POST", leases_path(), body.dump());
-}
-
-/// The names of the leases in an answer.
-std::vector<std::string_view> leases_of(std::string_view answer) {
-  std::vector<std::string_view> names;
-  for (auto at = answer.find(lease_member); at != std::string_view::npos;
-       at = answer.find(lease_member, at)) {
-    at += lease_member.size();
-    names.push_back(answer.substr(at, answer.find('"', at) - at));
-  }
-  return names;
-}
-
-/// The request that completes all these leases.
-std::string completion(const std::vector<std::string_view>& leases) {
-  if (leases.size() == 1) {
-    return request_text("POST", "/v1/leases/" + std::string(leases.front()) + "/complete", "{}");
-  }
-  std::string body = "[";
-  for (const auto& lease : leases) {
-    if (body.size() > 1) body += ',';
-    body.append(R"({"lease":")").append(lease).append(R"(","outcome":"complete"})");
-  }
-  return request_text("POST", "/v1/leases/report", body += ']');
-}
-
 /// Workers that lease and complete jobs, all on the calling thread.
 class Workers {
  public:
@@ -77,7 +43,7 @@ class Workers {
       : poll_(::epoll_create1(EPOLL_CLOEXEC)), workers_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       workers_[i].socket = connect_to(port);
-      workers_[i].ask = lease_request("worker-" + std::to_string(i), at_once, 1'000);
+      workers_[i].ask = lease_request(service_name, "worker-" + std::to_string(i), at_once, 1'000);
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.u64 = i;
@@ -162,7 +128,7 @@ class WaitingWorkers {
 
   void ask(std::size_t worker) {
     send_whole(sockets_[worker].get(),
-               lease_request("worker-" + std::to_string(worker), 1, wait_ms));
+               lease_request(service_name, "worker-" + std::to_string(worker), 1, wait_ms));
   }
 
   /// Waits until one worker has a job. Returns the worker, and the lease.

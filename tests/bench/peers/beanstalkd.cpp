@@ -29,16 +29,16 @@ class BeanstalkdWorker : public Worker {
  public:
   explicit BeanstalkdWorker(std::uint16_t port) : connection_(port) {}
 
-  bool take() override {
+  std::size_t take() override {
     connection_.send("reserve-with-timeout 1\r\n");
     const auto answer = connection_.line();
-    if (answer == "TIMED_OUT") return false;
+    if (answer == "TIMED_OUT") return 0;
     const auto size_at = answer.rfind(' ') + 1;
     if (!answer.starts_with("RESERVED ")) throw std::runtime_error("beanstalkd: " + answer);
     const auto id_at = answer.find(' ') + 1;
     id_ = answer.substr(id_at, size_at - 1 - id_at);
     connection_.block(std::stoul(answer.substr(size_at)));
-    return true;
+    return 1;
   }
 
   void end() override {

@@ -26,6 +26,9 @@ class Bullmq : public Peer {
     return run("run", {static_cast<double>(connections), seconds}).at("rate");
   }
 
+  std::optional<double> measure_drain(double /*seconds*/) override { return std::nullopt; }
+  std::optional<ManyFigures> measure_many(double /*seconds*/) override { return std::nullopt; }
+
   KeptFigures measure_kept(std::size_t connections, double seconds) override {
     const auto figures = run("keep", {static_cast<double>(connections), seconds});
     return {figures.at("rate"), figures.at("us")};

@@ -90,11 +90,11 @@ class NatsWorker : public Worker {
  public:
   explicit NatsWorker(std::uint16_t port) : connection_(port) {}
 
-  bool take() override {
+  std::size_t take() override {
     const auto job = connection_.request("$JS.API.CONSUMER.MSG.NEXT.JOBS.WORKERS",
                                          R"({"batch":1,"expires":1000000000})");
     acknowledge_to_ = job.reply_to;
-    return !job.is_status;
+    return job.is_status ? 0 : 1;
   }
 
   void end() override { connection_.request(acknowledge_to_, "+ACK"); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace celld::bench {
@@ -18,6 +19,12 @@ constexpr std::int64_t idle_interval_ms = 20;
 struct KeptFigures {
   double rate;    ///< Acknowledged submissions per second.
   double p50_us;  ///< From sending a job until its acknowledgement.
+};
+
+/// Of jobs that one client and `workers_in_load` workers move in the largest portions that suit.
+struct ManyFigures {
+  double submitted;  ///< Acknowledged submissions per second, over one connection.
+  double ended;      ///< Acknowledged ends per second. No job is submitted meanwhile.
 };
 
 /// A running server on a fresh data directory, and its clients. The destructor stops it and removes
@@ -35,6 +42,11 @@ class Peer {
   /// Workers take and end the jobs meanwhile. Jobs per second: the lesser of two rates, that of
   /// acknowledged submissions, and that of acknowledged ends until the last job has ended.
   virtual double measure_lives(std::size_t connections, double seconds) = 0;
+  /// Workers outside the server take and end, one at a time, jobs that were submitted before. Ends
+  /// acknowledged per second.
+  virtual std::optional<double> measure_drain(double seconds) = 0;
+  /// None if the client of this peer has no such load.
+  virtual std::optional<ManyFigures> measure_many(double seconds) = 0;
   /// The jobs stay queued.
   virtual KeptFigures measure_kept(std::size_t connections, double seconds) = 0;
 };

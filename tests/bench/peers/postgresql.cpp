@@ -121,8 +121,8 @@ class PostgresqlWorker : public Worker {
     session_.execute("BEGIN");
   }
 
-  bool take() override {
-    if (PQntuples(session_.execute_prepared().get()) == 1) return true;
+  std::size_t take() override {
+    if (PQntuples(session_.execute_prepared().get()) == 1) return 1;
     session_.execute("COMMIT");
     if (is_notified_) {
       session_.await_notice();
@@ -130,7 +130,7 @@ class PostgresqlWorker : public Worker {
       ticker_.await_tick();
     }
     session_.execute("BEGIN");
-    return false;
+    return 0;
   }
 
   void end() override { session_.execute("COMMIT AND CHAIN"); }

@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -25,6 +26,7 @@ constexpr amqp_channel_t channel = 1;
 constexpr int frame_bytes_max = 131'072;
 constexpr std::uint8_t persistent = 2;
 constexpr timeval take_timeout{1, 0};
+constexpr timeval no_timeout{0, 0};
 constexpr timeval answer_timeout{30, 0};
 
 amqp_bytes_t bytes(std::string_view text) {
@@ -77,39 +79,83 @@ class RabbitmqProducer : public Producer {
   }
 
   void submit() override {
+    publish();
+    await_confirm();
+  }
+
+  /// Publishes on while confirms are under way.
+  bool submit_many(std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      publish();
+      while (unconfirmed_.size() >= unconfirmed_max) await_confirm();
+    }
+    while (!unconfirmed_.empty()) await_confirm();
+    return true;
+  }
+
+ private:
+  /// Of one connection; enough to keep the queue's log busy.
+  static constexpr std::size_t unconfirmed_max = 5'000;
+
+  void publish() {
     amqp_basic_properties_t properties{};
     properties._flags = AMQP_BASIC_DELIVERY_MODE_FLAG;
     properties.delivery_mode = persistent;
     require(amqp_basic_publish(session_.get(), channel, amqp_empty_bytes, queue, 0, 0, &properties,
                                bytes(jobs_.next_body())) == AMQP_STATUS_OK,
             "a job was not published");
+    unconfirmed_.insert(++published_);
+  }
+
+  /// A confirm is of one job, or of all jobs up to one.
+  void await_confirm() {
     amqp_frame_t frame;
     const timeval* timeout = &answer_timeout;
     require(amqp_simple_wait_frame_noblock(session_.get(), &frame, timeout) == AMQP_STATUS_OK &&
                 frame.frame_type == AMQP_FRAME_METHOD &&
                 frame.payload.method.id == AMQP_BASIC_ACK_METHOD,
             "a job was not confirmed");
+    const auto& confirm = *static_cast<const amqp_basic_ack_t*>(frame.payload.method.decoded);
+    const auto first =
+        confirm.multiple ? unconfirmed_.begin() : unconfirmed_.lower_bound(confirm.delivery_tag);
+    unconfirmed_.erase(first, unconfirmed_.upper_bound(confirm.delivery_tag));
     amqp_maybe_release_buffers(session_.get());
   }
 
- private:
   Session session_;
   JobRequests jobs_;
+  std::uint64_t published_ = 0;
+  std::set<std::uint64_t> unconfirmed_;  ///< By their numbers in the order of publication.
 };
 
 class RabbitmqWorker : public Worker {
  public:
-  explicit RabbitmqWorker(std::uint16_t port) : session_(port) {
-    amqp_basic_qos(session_.get(), channel, 0, 1, 0);
+  RabbitmqWorker(std::uint16_t port, std::size_t at_once) : session_(port), at_once_(at_once) {
+    // While a worker of many acknowledges a portion, the next one is on its way.
+    const std::size_t prefetch = at_once == 1 ? 1 : 2 * at_once;
+    amqp_basic_qos(session_.get(), channel, 0, static_cast<std::uint16_t>(prefetch), 0);
     session_.check("no prefetch");
     amqp_basic_consume(session_.get(), channel, queue, amqp_empty_bytes, 0, 0, 0, amqp_empty_table);
     session_.check("no consumer");
   }
 
-  bool take() override {
+  std::size_t take() override {
+    std::size_t taken = 0;
+    while (taken < at_once_ && receive(taken == 0 ? take_timeout : no_timeout)) ++taken;
+    return taken;
+  }
+
+  /// Acknowledges all deliveries up to the last one.
+  void end() override {
+    require(amqp_basic_ack(session_.get(), channel, delivery_, at_once_ > 1) == AMQP_STATUS_OK,
+            "a job was not acknowledged");
+  }
+
+ private:
+  bool receive(const timeval& timeout) {
     amqp_maybe_release_buffers(session_.get());
     amqp_envelope_t envelope;
-    const auto reply = amqp_consume_message(session_.get(), &envelope, &take_timeout, 0);
+    const auto reply = amqp_consume_message(session_.get(), &envelope, &timeout, 0);
     if (reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION &&
         reply.library_error == AMQP_STATUS_TIMEOUT) {
       return false;
@@ -120,13 +166,8 @@ class RabbitmqWorker : public Worker {
     return true;
   }
 
-  void end() override {
-    require(amqp_basic_ack(session_.get(), channel, delivery_, 0) == AMQP_STATUS_OK,
-            "a job was not acknowledged");
-  }
-
- private:
   Session session_;
+  const std::size_t at_once_;
   std::uint64_t delivery_ = 0;
 };
 
@@ -152,8 +193,9 @@ class Rabbitmq : public ThreadedPeer {
     return std::make_unique<RabbitmqProducer>(port_, seed);
   }
 
-  std::unique_ptr<Workers> workers(Purpose /*purpose*/, std::size_t count) override {
-    return worker_threads(count, [&] { return std::make_unique<RabbitmqWorker>(port_); });
+  std::unique_ptr<Workers> workers(Purpose purpose, std::size_t count) override {
+    const std::size_t at_once = purpose == Purpose::pull_many ? jobs_at_once : 1;
+    return worker_threads(count, [&] { return std::make_unique<RabbitmqWorker>(port_, at_once); });
   }
 
  private:

@@ -39,13 +39,13 @@ class RedisWorker : public Worker {
  public:
   explicit RedisWorker(std::uint16_t port) : connection_(port) {}
 
-  bool take() override {
+  std::size_t take() override {
     connection_.send(command_text({"BLMOVE", "queued", "running", "RIGHT", "LEFT", "1"}));
     const auto answer = connection_.line();
-    if (answer == "$-1" || answer == "*-1") return false;
+    if (answer == "$-1" || answer == "*-1") return 0;
     if (!answer.starts_with("$")) throw std::runtime_error("redis: " + answer);
     job_ = connection_.block(std::stoul(answer.substr(1)));
-    return true;
+    return 1;
   }
 
   void end() override {

@@ -1,6 +1,7 @@
 #include "tests/bench/peers/threaded_peer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <latch>
 #include <mutex>
@@ -11,6 +12,9 @@
 
 namespace celld::bench {
 namespace {
+
+/// Jobs of measure_many for each second that its load should take.
+constexpr double many_jobs_per_s = 30'000;
 
 /// Submits over the connection of each producer for `seconds`.
 class ThreadedLoad {
@@ -103,6 +107,29 @@ double ThreadedPeer::measure_lives(std::size_t connections, double seconds) {
   const auto ended = all->await_ended(result.requests);
   const std::chrono::duration<double> until_ended = ended - load.begin();
   return std::min(result.rate(), static_cast<double>(result.requests) / until_ended.count());
+}
+
+/// From the first job that is taken, so that it does not matter how long a connection takes.
+double ThreadedPeer::drain(Purpose purpose, std::size_t jobs) {
+  const auto all = workers(purpose, workers_in_load);
+  const auto first_taken = all->await_taken(1);
+  const std::chrono::duration<double> seconds = all->await_ended(jobs) - first_taken;
+  return static_cast<double>(jobs) / seconds.count();
+}
+
+std::optional<double> ThreadedPeer::measure_drain(double seconds) {
+  const auto load = ThreadedLoad{producers(Purpose::pull, 4 * workers_in_load), seconds}.run();
+  return drain(Purpose::pull, load.requests);
+}
+
+std::optional<ManyFigures> ThreadedPeer::measure_many(double seconds) {
+  const auto jobs = static_cast<std::size_t>(std::ceil(seconds * many_jobs_per_s));
+  const auto submitter = producer(Purpose::pull_many, ++seed_);
+  const auto begin = Clock::now();
+  if (!submitter->submit_many(jobs)) return std::nullopt;
+  const std::chrono::duration<double> submitting = Clock::now() - begin;
+  return ManyFigures{static_cast<double>(jobs) / submitting.count(),
+                     drain(Purpose::pull_many, jobs)};
 }
 
 KeptFigures ThreadedPeer::measure_kept(std::size_t connections, double seconds) {

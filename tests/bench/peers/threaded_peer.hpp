@@ -15,10 +15,14 @@ namespace celld::bench {
 
 /// What becomes of the jobs of a load.
 enum class Purpose {
-  run,     ///< Workers take and end them meanwhile.
-  keep,    ///< They stay queued.
-  notice,  ///< A single worker waits for each of them.
+  run,        ///< Workers take and end them meanwhile.
+  keep,       ///< They stay queued.
+  notice,     ///< A single worker waits for each of them.
+  pull,       ///< Workers outside the server take and end them, one at a time.
+  pull_many,  ///< The same, with up to `jobs_at_once` at a time.
 };
+
+constexpr std::size_t jobs_at_once = 100;
 
 /// A client with one connection. Each thread has its own.
 class Producer {
@@ -30,6 +34,9 @@ class Producer {
 
   /// Submits another job, and returns when the server has acknowledged it. Throws.
   virtual void submit() = 0;
+  /// Submits so many jobs, and returns when the server has acknowledged all of them. False if there
+  /// is no faster way than one after another; then it has submitted none. Throws.
+  virtual bool submit_many(std::size_t /*count*/) { return false; }
 };
 
 /// The workers of one load. They run until the object is destroyed.
@@ -52,6 +59,8 @@ class ThreadedPeer : public Peer {
  public:
   double measure_idle(double seconds) final;
   double measure_lives(std::size_t connections, double seconds) final;
+  std::optional<double> measure_drain(double seconds) final;
+  std::optional<ManyFigures> measure_many(double seconds) final;
   KeptFigures measure_kept(std::size_t connections, double seconds) final;
 
  protected:
@@ -61,6 +70,7 @@ class ThreadedPeer : public Peer {
 
  private:
   std::vector<std::unique_ptr<Producer>> producers(Purpose purpose, std::size_t count);
+  double drain(Purpose purpose, std::size_t jobs);
 
   std::uint64_t seed_ = 0;
 };

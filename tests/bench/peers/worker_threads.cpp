@@ -32,10 +32,11 @@ Clock::time_point WorkerThreads::await_ended(std::size_t count) {
 void WorkerThreads::run(Worker& worker) {
   try {
     while (!stopping_) {
-      if (!worker.take()) continue;
-      note(taken_);
+      const auto count = worker.take();
+      if (count == 0) continue;
+      note(taken_, count);
       worker.end();
-      note(ended_);
+      note(ended_, count);
     }
   } catch (...) {
     const std::lock_guard lock{mutex_};
@@ -44,11 +45,12 @@ void WorkerThreads::run(Worker& worker) {
   }
 }
 
-void WorkerThreads::note(Events& events) {
+void WorkerThreads::note(Events& events, std::size_t count) {
   const auto now = Clock::now();
   const std::lock_guard lock{mutex_};
-  events.times.push_back(now);
-  if (events.times.size() == events.awaited) changed_.notify_all();
+  const bool was_awaited = events.times.size() < events.awaited;
+  events.times.insert(events.times.end(), count, now);
+  if (was_awaited && events.times.size() >= events.awaited) changed_.notify_all();
 }
 
 Clock::time_point WorkerThreads::await(Events& events, std::size_t nth,

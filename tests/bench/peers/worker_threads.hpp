@@ -22,9 +22,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Takes a job. False if none came within about a second. Throws.
-  virtual bool take() = 0;
-  /// Ends the job that was taken, and returns when the server has acknowledged it. Throws.
+  /// Takes a job, or several if its purpose is Purpose::pull_many. Returns how many; none if none
+  /// came within about a second. Throws.
+  virtual std::size_t take() = 0;
+  /// Ends the jobs that were taken, and returns when the server has acknowledged that. Throws.
   virtual void end() = 0;
 };
 
@@ -43,7 +44,7 @@ class WorkerThreads : public Workers {
     std::size_t awaited = 0;
   };
   void run(Worker& worker);
-  void note(Events& events);
+  void note(Events& events, std::size_t count);
   Clock::time_point await(Events& events, std::size_t nth, std::chrono::seconds timeout);
 
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -12,6 +12,7 @@ ends when its standard input does.
 
 import asyncio  # noqa: F401
 import contextlib
+import gc
 import http.server  # noqa: F401
 import os
 import selectors
@@ -151,21 +152,19 @@ def run_test(request):
     sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX")
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
-    code = 0
-    try:
-        unittest.main(module=None, argv=["python3 -m unittest", "-v", name])
-    except SystemExit as end:
-        code = int(end.code)
+    tests = unittest.defaultTestLoader.loadTestsFromName(name)
+    succeeded = unittest.TextTestRunner(verbosity=2).run(tests).wasSuccessful()
     for thread in threading.enumerate():
         if not thread.daemon and thread is not threading.current_thread():
             thread.join()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # The end of an interpreter would copy every page that it shares with the server.
+    os._exit(0 if succeeded else 1)  # The end of an interpreter would copy every page that it shares with the server.
 
 
 def main():
     _, path = sys.argv
+    gc.freeze()  # A collection would copy every page that it looks into.
     request = Server(path).serve()
     if request is not None:
         run_test(request)

@@ -238,18 +238,21 @@ class Exposition(Scraped):
         acme = 'customer="acme",product="*"'
 
         def shows(**expected):
-            def look():
+            def found():
                 samples = self.samples()
-                return all(samples.get(series) == value for series, value in expected.items())
-            wait_until(look, str(expected))
+                return {series: samples.get(series) for series in expected}
+            with contextlib.suppress(AssertionError):
+                wait_until(lambda: found() == expected, "these values")
+            self.assertEqual(found(), expected)
         shows(**{f"celld_submissions_total{{{acme}}}": 3,
                  f'celld_refusals_total{{{acme},reason="queue_full"}}': 1,
                  f'celld_jobs{{{acme},state="running"}}': 3, f"celld_jobs_max{{{acme}}}": 3,
                  f'celld_workers{{{acme},state="busy"}}': 3, f"celld_workers_target{{{acme}}}": 4,
                  f"celld_oldest_queued_age_seconds{{{acme}}}": 0})
         self.client.post(f"/v1/jobs/{held[0]}/cancel", {})
+        self.wait_for_end(held[0])  # Else its call might yet succeed.
         self.provider.release_all()
-        for job in held:
+        for job in held[1:]:
             self.wait_for_end(job)
         shows(**{f'celld_jobs_finished_total{{{acme},state="succeeded"}}': 2,
                  f'celld_jobs_finished_total{{{acme},state="cancelled"}}': 1,

@@ -304,6 +304,7 @@ JobPtr JobDispatcherActor::lease_out(const JobPtr& job, Lease lease, LiveLease e
   entry.job = running;
   entry.handed_out_at = at.steady;
   entry.outside = !worker.empty();
+  if (const Service* service = find_service(*job)) entry.settle = service->settle;
   const auto& customer = job->spec->customer;
   if (!lanes_.empty()) {
     entry.charged_us = shares_.begin(customer, config_.settings.weights.weight_of(customer));
@@ -352,11 +353,13 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
   answer_handed_back();
 }
 
-/// A call that never began leaves nothing to settle.
+/// A call that never began leaves nothing to settle. A reload does not shorten the time of a call
+/// that began before it.
 RetryInputs JobDispatcherActor::retry_inputs(const LiveLease& live) {
-  const Service* service = live.started ? find_service(*live.job) : nullptr;
+  const Service* service = find_service(*live.job);
+  const auto settle = std::max(live.settle, service ? service->settle : milliseconds{0});
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
-  return {config_.settings.retry, service ? service->settle : milliseconds{0}, random};
+  return {config_.settings.retry, live.started ? settle : milliseconds{0}, random};
 }
 
 /// Stores the next version of a job, and reports the change once it is stored.

@@ -119,6 +119,11 @@ void close_step(Job& job, WallTime now) {
   step.finished_at = now;
 }
 
+/// Whether an operation of the current step may go on at the provider between two calls.
+bool has_operation(const Job& job) {
+  return job.step < job.steps.size() && !job.steps[job.step].operation.empty();
+}
+
 /// Whether the job waits for an operation that its attempt has begun.
 bool awaits_operation(const Job& job) {
   return (job.state == JobState::retrying || job.state == JobState::compensating) &&
@@ -179,6 +184,14 @@ bool outcome_unknown(AttemptEnd::Kind kind) {
          kind == Kind::interrupted || kind == Kind::handed_back;
 }
 
+/// Whether the provider may still be acting after this end of an attempt. The failure of a call
+/// that asks for an operation does not end the operation.
+bool may_go_on(AttemptEnd::Kind kind, const Job& job) {
+  using Kind = AttemptEnd::Kind;
+  const bool failed = kind == Kind::retryable || kind == Kind::throttled;
+  return outcome_unknown(kind) || (failed && has_operation(job));
+}
+
 /// Whether the attempt ended with a failure of its own, rather than being cut short by celld.
 bool reports_failure(AttemptEnd::Kind kind) {
   using Kind = AttemptEnd::Kind;
@@ -236,12 +249,18 @@ void end_cancelled(Job& job, const AttemptEnd& end, WallTime now) {
   cancel(job, now);
 }
 
-/// The waiting job, after its next attempt was given up.
+/// The waiting job, after its next attempt was given up. If it has begun an operation, its entity
+/// settles from now on.
 Job stop_waiting(const Job& job, WallTime now) {
   assert(!is_ended(job.state) && job.state != JobState::running && job.step < job.steps.size());
   Job next = job;
   const bool tried = next.steps[next.step].state == StepState::retrying;
   if (tried || awaits_operation(job)) close_step(next, now);
+  // A reopened job that waits until its entity has settled has a `settle_until` in force.
+  const bool goes_on = has_operation(job) && next.settle_until && next.next_attempt_at;
+  if (goes_on && *next.settle_until > *next.next_attempt_at) {
+    next.settle_until = now + (*next.settle_until - *next.next_attempt_at);
+  }
   if (next.settle_until && *next.settle_until <= now) next.settle_until.reset();
   return next;
 }
@@ -347,12 +366,16 @@ Job end_attempt(const Job& job, AttemptEnd end, const RetryInputs& inputs, WallT
   if (end.operation) step.operation = std::move(*end.operation);
   if (end.kind == Kind::rejected) step.operation.clear();
 
-  const bool unknown = outcome_unknown(end.kind);
-  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + inputs.settle;
+  const bool settles = inputs.settle > milliseconds{0};
+  if (settles && may_go_on(end.kind, next)) next.settle_until = now + inputs.settle;
   if (next.cancel_requested) {
     end_cancelled(next, end, now);
   } else {
     apply_end(next, end, inputs, now);
+  }
+  // For stop_waiting, which does not know `settle`.
+  if (settles && !is_ended(next.state) && next.next_attempt_at && has_operation(next)) {
+    next.settle_until = *next.next_attempt_at + inputs.settle;
   }
   return next;
 }

@@ -31,6 +31,7 @@ struct LiveLease {
   bool outside = false;         ///< A worker outside the daemon has it.
   bool probe = false;           ///< The attempt probes a circuit that is half-open.
   std::int64_t charged_us = 0;  ///< By SlotShares, when it began; 0: not at all.
+  milliseconds settle{0};       ///< Of its service, when it was handed out.
 };
 
 /// Live leases, found by lease, by job and by deadline. Not thread-safe.

@@ -113,7 +113,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("              if (leases_.find(lease)) orphans_.insert(lease);\n",
           "              if (!BUG && leases_.find(lease)) orphans_.insert(lease);\n"),),
-        first_seed=540,
+        first_seed=1390,
     ),
     Bug(
         "forgotten-attempt", ("lease-returned", "late-slot", "unfinished-job"),
@@ -510,7 +510,7 @@ BUGS = (
         "cells/actors/lease_desk.cpp",
         (("    if (!at || (armed && *armed <= *at)) return;\n",
           "    if (BUG || !at || (armed && *armed <= *at)) return;\n"),),
-        first_seed=1770,
+        first_seed=5450,
     ),
     Bug(
         "timer-once", ("idle-worker",),
@@ -555,11 +555,9 @@ BUGS = (
         (("    case Kind::handed_back:\n      take_back_attempt(next, inputs.settle, now);\n",
           "    case Kind::handed_back:\n"
           "      take_back_attempt(next, BUG ? milliseconds{0} : inputs.settle, now);\n"),
-         ("  if (unknown && inputs.settle > milliseconds{0}) next.settle_until = now + "
-          "inputs.settle;\n",
-          "  const bool settles = unknown && !(BUG && end.kind == Kind::handed_back);\n"
-          "  if (settles && inputs.settle > milliseconds{0}) next.settle_until = now + "
-          "inputs.settle;\n")),
+         ("  if (settles && may_go_on(end.kind, next)) next.settle_until",
+          "  if (settles && may_go_on(end.kind, next) && !(BUG && end.kind == Kind::handed_back))\n"
+          "    next.settle_until")),
     ),
     Bug(
         "settle-ignored", ("entity-doubt", "entity-kept"),
@@ -572,9 +570,17 @@ BUGS = (
         "released-at-the-end", ("entity-doubt",),
         "a job that is cancelled while it runs releases its entity at once",
         "cells/model/job_machine.cpp",
-        (("  const bool unknown = outcome_unknown(end.kind);\n",
-          "  const bool unknown =\n"
-          "      outcome_unknown(end.kind) && !(BUG && end.kind == Kind::cancelled);\n"),),
+        (("  const bool settles = inputs.settle > milliseconds{0};\n",
+          "  const bool settles =\n"
+          "      inputs.settle > milliseconds{0} && !(BUG && end.kind == Kind::cancelled);\n"),),
+    ),
+    Bug(
+        "operation-unsettled", ("entity-doubt",),
+        "a job that gives up its operation between two calls releases its entity at once",
+        "cells/model/job_machine.cpp",
+        (("  if (goes_on && *next.settle_until > *next.next_attempt_at) {\n",
+          "  if (BUG && goes_on) next.settle_until.reset();\n"
+          "  if (!BUG && goes_on && *next.settle_until > *next.next_attempt_at) {\n"),),
     ),
     Bug(
         "one-attempt-less", ("early-failure",),
@@ -746,6 +752,7 @@ BUGS = (
         "cells/actors/job_dispatcher_moves.cpp",
         (("            if (result.released == limit) release_holds_after(result.last);\n",
           "            if (result.released == limit && !BUG) release_holds_after(result.last);\n"),),
+        first_seed=830,
     ),
     # --- Pools and cells -------------------------------------------------------------------------
     Bug(
@@ -981,6 +988,7 @@ BUGS = (
         "cells/model/capacity_book.cpp",
         (("  entry.held = running;\n  held_ += running;",
           "  entry.held = running - (BUG && running > 0 ? 1 : 0);\n  held_ += entry.held;"),),
+        first_seed=260,
     ),
     Bug(
         "last-of-page", ("final-state",),
@@ -1265,7 +1273,7 @@ BUGS = (
           "closed.\n",
           "              [answered](const caf::error&) {\n"
           "                if (!BUG) answered();\n              });\n"),),
-        first_seed=410,
+        first_seed=1240,
     ),
     Bug(
         "moved-for-nothing", ("idle-worker",),

@@ -5,6 +5,16 @@
 #include "tests/torture/simulation/world.hpp"
 
 namespace simulation {
+namespace {
+
+/// Whether the job waits until it may ask for the operation of its current step again. Its
+/// `settle_until` is not yet in force.
+bool awaits_operation(const Job& job) {
+  return job.next_attempt_at && job.step < job.steps.size() &&
+         !job.steps[job.step].operation.empty();
+}
+
+}  // namespace
 
 void World::job_ended(const Job& job) {
   if (++ends_announced_[job.id] > ends_[job.id]) {
@@ -48,8 +58,18 @@ void World::committed(const JobPtr& before, const Job& after) {
   if (is_unasked || (is_new && !is_cancel_asked(after.id))) {
     violated(Check::cancel_unasked, name(after) + " is cancelled without a request");
   }
-  if (after.settle_until && after.settle_until != before->settle_until) {
+  const bool gives_up = awaits_operation(*before) || after.settle_until != before->settle_until;
+  if (after.settle_until && !awaits_operation(after) && gives_up) {
     kept_until_[entity_of(after)] = *after.settle_until;
+  }
+  const bool turns_back = is_compensating(after) && !is_compensating(*before);
+  // A job that was reopened has no attempt yet; its entity settles since the end of the last one.
+  const bool asked = awaits_operation(*before) && before->steps[before->step].attempts > 0;
+  if (asked && (is_ended(after.state) || turns_back)) {
+    // The entity settles from the decision on, not from its commit.
+    const auto decided = after.steps[before->step].finished_at.value_or(now_wall);
+    const auto& service = before->spec->services[before->step];
+    doubts_[entity_of(after)] = {service, now_steady + settle, std::min(decided, now_wall)};
   }
   const auto begun = begun_.find(after.id);
   if (begun != begun_.end() && after.state != JobState::running &&

@@ -185,6 +185,20 @@ TEST_CASE("a removed cell closes even if its last request had no effect") {
   }
 }
 
+TEST_CASE("a call that began before a reload keeps its entity as long as it was to then") {
+  Fixture fixture;
+  fixture.settle_time = milliseconds{5000};
+  fixture.reconfigure({rule("*", "*")}, {"dns"});
+  const JobId id = fixture.submit("a");
+  fixture.settle_time = milliseconds{0};
+  fixture.reconfigure({rule("*", "*")}, {"dns"});
+  fixture.end_call(id, outcome(CallOutcome::Kind::unknown, "timeout"));
+  CHECK(fixture.stored(id)->next_attempt_at == fixture.wall + milliseconds{5000});
+  fixture.pass(milliseconds{5000});
+  fixture.end_call(id, outcome(CallOutcome::Kind::unknown, "timeout"));
+  CHECK(fixture.stored(id)->next_attempt_at < fixture.wall + milliseconds{5000});
+}
+
 TEST_CASE("jobs that no cell matches wait, and continue when one does") {
   Fixture fixture;
   const JobId runs = fixture.submit("a");

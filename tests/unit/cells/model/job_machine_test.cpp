@@ -417,6 +417,64 @@ TEST_CASE("a job that awaits an operation can be cancelled and can expire") {
   }
 }
 
+TEST_CASE("an entity settles once its operation is given up, not while celld asks for it") {
+  const auto settling = inputs_with_settle(5s);
+  const Job waiting = end_attempt(running_job(), pending_end("id", 3600s), settling, noon);
+  CHECK(waiting.next_attempt_at == noon + 3600s);
+  CHECK(start_attempt(waiting, lease, noon + 3600s).settle_until == std::nullopt);
+  for (const Job& job : {cancel_waiting(waiting, noon + 1s), expire_waiting(waiting, noon + 1s),
+                         cancel_follower(waiting, noon + 1s)}) {
+    CHECK(is_ended(job.state));
+    CHECK(job.settle_until == noon + 6s);
+  }
+  const Job polling = start_attempt(waiting, lease, noon + 3600s);
+  const Job failing = end_attempt(polling, end_of(Kind::retryable), settling, noon + 3601s);
+  CHECK(failing.next_attempt_at < noon + 3603s);  // The next poll need not wait.
+  CHECK(cancel_waiting(failing, noon + 3602s).settle_until == noon + 3607s);
+  const Job busy = end_attempt(polling, end_of(Kind::throttled), settling, noon + 3601s);
+  CHECK(cancel_waiting(busy, noon + 3602s).settle_until == noon + 3607s);
+  CHECK_FALSE(cancel_waiting(end_attempt(running_job(), pending_end("id"), inputs, noon), noon + 1s)
+                  .settle_until);
+}
+
+TEST_CASE("a job that is reopened and cancelled while its operation settles keeps its entity") {
+  const Job waiting = end_attempt(running_job(), pending_end("id"), inputs_with_settle(5s), noon);
+  Job cancelled = cancel_waiting(waiting, noon + 1s);
+  cancelled.place = 7;
+  const Job reopened = reopen(cancelled, {"acme", "dns"}, 9, noon + 2s);
+  CHECK(reopened.next_attempt_at == noon + 6s);
+  CHECK(cancel_waiting(reopened, noon + 3s).settle_until == noon + 6s);
+}
+
+TEST_CASE("an entity settles after the last failed poll of an operation") {
+  const auto settling = inputs_with_settle(5s);
+  Job job = end_attempt(running_job(), pending_end("id"), settling, noon);
+  for (int poll = 1; !is_ended(job.state); ++poll) {
+    REQUIRE(poll < 10);
+    job = start_attempt(job, lease, noon + poll * 100s);
+    job = end_attempt(job, end_of(Kind::retryable), settling, noon + poll * 100s + 1s);
+  }
+  CHECK(job.settle_until == *job.finished_at + 5s);
+  const Job polling = start_attempt(end_attempt(running_job(), pending_end("id"), settling, noon),
+                                    lease, noon + 2s);
+  CHECK_FALSE(end_attempt(polling, end_of(Kind::rejected), settling, noon + 3s).settle_until);
+  CHECK_FALSE(end_attempt(polling, end_of(Kind::succeeded), settling, noon + 3s).settle_until);
+  Job cancelled = request_cancel(polling);
+  cancelled = end_attempt(cancelled, end_of(Kind::retryable), settling, noon + 3s);
+  CHECK(cancelled.settle_until == noon + 8s);
+}
+
+TEST_CASE("an undo waits for an operation that was given up") {
+  Job job = running_job();
+  auto spec = *job.spec;
+  spec.on_failure = OnFailure::compensate;
+  job.spec = std::make_shared<const JobSpec>(spec);
+  const Job waiting = end_attempt(job, pending_end("id"), inputs_with_settle(5s), noon);
+  const Job undoing = expire_waiting(waiting, noon + 1s);
+  CHECK(undoing.state == JobState::compensating);
+  CHECK(undoing.next_attempt_at == noon + 6s);
+}
+
 // --- Expiry while waiting --------------------------------------------------------------------
 
 TEST_CASE("a job that expires before its first attempt skips all its steps") {

@@ -150,7 +150,10 @@ void CellDispatcherActor::load_cells() {
     for (const auto& key : loaded.with_jobs) {
       if (key != between_cells && !cells_.contains(key)) start_cell(key);
     }
-    for (const auto& [key, change] : loaded.overrides) start_instance(key);
+    for (const auto& [key, change] : loaded.overrides) {
+      start_instance(key);
+      if (!cells_.contains(key)) forget_state(key);  // Its cell left before the stop.
+    }
     AwaitCells awaited;
     for (const auto& [key, entry] : cells_) awaited.cells.push_back(key);
     send(context_->capacity, std::move(awaited));
@@ -287,8 +290,20 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
     send(context_->capacity, CellLeft{key});
     guarantees_.remove(key);
     divide_guarantees();
+    forget_state(key);
   }
   for (const auto& ask_again : waiting) ask_again();
+}
+
+/// A pause or a drain ends with its cell: without the cell, nobody could see it or undo it.
+void CellDispatcherActor::forget_state(const CellKey& key) {
+  CellOverride change = override_of(key);
+  if (change.state == CellState::active) return;
+  change.state = CellState::active;
+  remember_override(key, change);
+  request(options_.store, caf::infinite, SetCellOverride{key, std::move(change)})
+      .then([](const CellOverrideSet&) {},
+            [](const caf::error&) {});  // The next start tries again.
 }
 
 // --- Stopping ------------------------------------------------------------------------------------

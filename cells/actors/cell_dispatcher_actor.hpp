@@ -76,6 +76,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   bool closes_when_idle(const CellKey& key, const Entry& entry) const;
   void close_if_idle(const CellKey& key);
   void close_answered(const CellKey& key, bool idle);
+  void forget_state(const CellKey& key);
 
   // Stopping.
   caf::result<ShutdownCompleted> shut_down(milliseconds grace);

@@ -257,8 +257,8 @@ std::map<CellKey, CellStatus> Fixture::cells() {
   return found;
 }
 
-void Fixture::set_state(CellState state) {
-  ask<CellDescribed>(ChangeCellState{{"*", "*"}, state});
+void Fixture::set_state(CellState state, const CellKey& key) {
+  ask<CellDescribed>(ChangeCellState{key, state});
 }
 
 bool Fixture::has_cell(const CellKey& key) {

@@ -155,7 +155,7 @@ class Fixture {
 
   JobPtr stored(JobId id) const { return disk->jobs().at(id).job; }
   JobState state(JobId id) const { return stored(id)->state; }
-  void set_state(CellState state);
+  void set_state(CellState state, const CellKey& key = {"*", "*"});
   bool has_cell(const CellKey& key);
   /// Reloads with these rules, new or changed services, and services to remove. `meanwhile` is
   /// called after the request is sent and before the engine handles it.

@@ -163,6 +163,27 @@ TEST_CASE("a removed cell closes when its last job has ended") {
   CHECK_FALSE(fixture.has_cell(acme));
 }
 
+TEST_CASE("a pause ends with its cell, before or after a restart") {
+  const bool restarts = GENERATE(false, true);
+  Fixture fixture;
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  fixture.set_state(CellState::paused, acme);
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  CHECK(fixture.cell(acme).changed.state == CellState::paused);
+  if (restarts) {
+    fixture.crash_and_restart();  // With the configuration of the beginning.
+  } else {
+    fixture.reconfigure({rule("*", "*")});
+    for (int second = 0; second < 10; ++second) fixture.pass(milliseconds{1000});
+  }
+  REQUIRE_FALSE(fixture.has_cell(acme));
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  CHECK(fixture.cell(acme).changed.state == CellState::active);
+  fixture.crash_and_restart();
+  fixture.reconfigure({rule("acme", "*"), rule("*", "*")});
+  CHECK(fixture.call_of(fixture.submit("a")));
+}
+
 TEST_CASE("a removed cell closes even if its last request had no effect") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Fixture fixture;

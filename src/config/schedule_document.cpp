@@ -63,10 +63,25 @@ void check_cell(const cells::JobSpec& job, const cells::Routing& routing,
   }
 }
 
+/// The strings in `services` of a job.
+ServiceNames services_named_in(const json::Value& job) {
+  ServiceNames names;
+  const auto services = job.is_object() ? job.find("services") : job.end();
+  if (services == job.end() || !services->is_array()) return names;
+  for (const auto& each : *services) {
+    if (each.is_string()) names.insert(each.get<std::string>());
+  }
+  return names;
+}
+
+/// The job of a paused schedule need not fit the configuration: a schedule can be paused although
+/// its service or its cell has gone.
 void read_job(const json::Value& value, std::string pointer, const ScheduleRules& rules,
               cells::ScheduleSpec& spec, Faults& faults) {
   json::ObjectReader reader(value, std::move(pointer), faults);
-  auto document = read_job_document(reader, rules.services, rules.can_undo, faults);
+  const CanUndo all_can = [](const auto&, const auto&) { return true; };
+  auto document = spec.paused ? read_job_document(reader, services_named_in(value), all_can, faults)
+                              : read_job_document(reader, rules.services, rules.can_undo, faults);
   for (const char* name : {"run_at", "delay_ms", "idempotency_key"}) {
     if (reader.any(name) != nullptr) reader.fault(name, "does not belong to a job of a schedule");
   }
@@ -74,7 +89,7 @@ void read_job(const json::Value& value, std::string pointer, const ScheduleRules
     reader.fault("parameters",
                  "must have at most " + std::to_string(parameters_bytes_max) + " bytes");
   reader.finish();
-  check_cell(document.spec, rules.routing, reader.pointer(), faults);
+  if (!spec.paused) check_cell(document.spec, rules.routing, reader.pointer(), faults);
   spec.job = std::move(document.spec);
   spec.expires_at = document.expires_at;
 }
@@ -86,6 +101,7 @@ cells::ScheduleSpec read_schedule(const json::Value& value, std::string pointer,
   cells::ScheduleSpec spec;
   json::ObjectReader reader(value, std::move(pointer), faults);
   reader.require({"job"});
+  spec.paused = reader.boolean("paused").value_or(false);
   if (reader.is_object()) spec.timing = read_timing(reader, faults);
   if (const json::Value* job = reader.any("job"))
     read_job(*job, reader.pointer_of("job"), rules, spec, faults);
@@ -99,7 +115,6 @@ cells::ScheduleSpec read_schedule(const json::Value& value, std::string pointer,
     if (!parsed) reader.fault("catch_up", "must be \"none\", \"one\" or \"all\"");
     spec.catch_up = parsed.value_or(spec.catch_up);
   }
-  spec.paused = reader.boolean("paused").value_or(false);
   for (const char* name :
        {"name", "next_run_at", "last_job", "fired", "skipped", "missed", "configured"}) {
     if (reader.any(name) != nullptr) reader.fault(name, "is read-only");

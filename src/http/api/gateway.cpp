@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -100,6 +101,12 @@ Problem no_such_schedule() {
   return not_found("There is no such schedule.");
 }
 
+/// What a PUT is told. That the name is in use is no secret: it could not be used otherwise.
+Problem schedule_of_another() {
+  return not_found(
+      "The schedule of this name is not yours. Choose another name: all customers share them.");
+}
+
 Response schedule_response(const cells::ScheduleAnswered& reply) {
   switch (reply.outcome) {
     case cells::ScheduleAnswered::Outcome::done:
@@ -119,7 +126,9 @@ Response schedule_response(const cells::ScheduleAnswered& reply) {
       return to_response({.kind = ProblemKind::too_many_schedules,
                           .detail = "celld keeps at most " + std::to_string(cells::schedules_max) +
                                     " schedules, whose jobs take at most " +
-                                    std::to_string(cells::schedules_bytes_max) + " bytes."});
+                                    std::to_string(cells::schedules_bytes_max) +
+                                    " bytes. Tokens of one customer can add a tenth of that "
+                                    "number."});
   }
   return to_response(store_unavailable());
 }
@@ -453,7 +462,10 @@ class GatewayActor : public Gateway::base {
     ask<cells::ScheduleAnswered>(
         schedules_, order.order, order.responder,
         [responder = order.responder](const cells::ScheduleAnswered& reply) {
-          responder.answer(schedule_response(reply));
+          constexpr bool adds = std::is_same_v<Order, PutSchedule>;
+          const bool is_hidden = reply.outcome == cells::ScheduleAnswered::Outcome::not_found;
+          responder.answer(adds && is_hidden ? to_response(schedule_of_another())
+                                             : schedule_response(reply));
         });
   }
 

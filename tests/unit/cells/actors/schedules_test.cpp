@@ -228,6 +228,33 @@ TEST_CASE("a clock that is set back fires nothing again, and one set ahead is no
   CHECK(jobs(fixture) == 2);
 }
 
+TEST_CASE("schedules go on after the clock was wrong by years, and with a restart meanwhile") {
+  const bool restarts = GENERATE(false, true);
+  constexpr milliseconds years = std::chrono::hours{24 * 365 * 20};
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  auto nightly = every(fixture, minute);
+  nightly.timing = {milliseconds{0}, "0 * * * *", "UTC"};
+  desk.put("cron", nightly);
+  auto paused = every(fixture, minute);
+  paused.paused = true;
+  desk.put("paused", paused);
+  fixture.wall += years;
+  fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").next > fixture.wall);
+  fixture.wall -= years;
+  if (restarts) desk.crash_and_restart();
+  fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").next <= fixture.wall + minute);
+  CHECK(desk.progress("cron").next <= fixture.wall + 60 * minute);
+  CHECK_FALSE(desk.progress("paused").next);
+  const auto before = desk.progress("s");
+  for (int i = 0; i < 61; ++i) fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("s").fired == before.fired + 1);
+  CHECK(desk.progress("s").missed == before.missed);
+}
+
 TEST_CASE("a schedule that is added after the clock was set back behind the start fires on time") {
   Fixture fixture;
   Desk desk{fixture};
@@ -347,6 +374,23 @@ TEST_CASE("there are no more schedules than the limit allows, counting those bei
   CHECK(desk.put("e", spec).outcome == Outcome::too_many);
   CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"b", {}}).outcome == Outcome::done);
   CHECK(desk.put("e", spec).outcome == Outcome::added);
+}
+
+TEST_CASE("the tokens of one customer can add a tenth of all schedules") {
+  Fixture fixture;
+  Desk desk{fixture, {}, {.schedules = 30}};
+  const auto spec = every(fixture, minute);
+  const auto customer = spec.job.customer;
+  for (const auto* name : {"a", "b"}) {
+    CHECK(desk.put(name, spec, customer).outcome == Outcome::added);
+  }
+  CHECK(desk.put("c", spec).outcome == Outcome::added);
+  CHECK(desk.put("d", spec, customer).outcome == Outcome::too_many);
+  CHECK(desk.put("a", spec, customer).outcome == Outcome::done);
+  CHECK(desk.put("d", spec).outcome == Outcome::added);
+  auto other = spec;
+  other.job.customer = "other";
+  CHECK(desk.put("e", other, "other").outcome == Outcome::added);
 }
 
 TEST_CASE("schedules take no more memory than the limit allows, counting those being stored") {

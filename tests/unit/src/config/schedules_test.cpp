@@ -88,6 +88,20 @@ TEST_CASE("every fault of a schedule has its pointer, those of its job too") {
                {"/schedules/a", "must have either `every_ms` or `cron`"}});
 }
 
+TEST_CASE("a paused schedule need not fit the configuration, but must be well formed") {
+  const std::string gone = R"("every_ms": 1000, "job": {"customer": "bolt", "product": "dns",
+      "action": "x", "entity": {"type": "t", "id": "i"}, "services": ["gone"],
+      "on_failure": "compensate"})";
+  CHECK(faults(R"({"a": {"paused": true, )" + gone + "}}").empty());
+  CHECK(faults(R"({"a": {"paused": false, )" + gone + "}}").size() >= 2);
+  CHECK(faults(R"({"a": {"paused": true, "every_ms": 1000, "job": {"customer": "bolt",
+      "product": "dns", "action": "x", "entity": {"type": "t", "id": "i"}, "services": ["/"]}}})")
+            .size() == 1);
+  CHECK(faults(R"({"a": {"paused": true, "every_ms": 1000, "job": {"customer": "bolt",
+      "product": "dns", "action": "x", "entity": {"type": "t", "id": "i"}, "services": 7}}})") ==
+        Faults{{"/schedules/a/job/services", "must be an array"}});
+}
+
 TEST_CASE("the machine says which time zones there are") {
   const config::MachineCheck check{
       "/schedules", [](const Config& config) {

@@ -177,6 +177,16 @@ class Tls(EndToEnd):
         self.send_sighup("the configuration was reloaded")
         stays(lambda: self.client.get("/readyz").status == 200, "celld serves")
 
+    def test_tls_that_is_to_go_at_the_next_start_needs_no_files_until_then(self):
+        self.start_tls()
+        with open(self.daemon.config_path, encoding="utf-8") as file:
+            config = json.load(file)
+        del config["listen"]["tls"]
+        self.daemon.write_config(config)
+        os.remove(self.certificate)
+        self.send_sighup("/listen/tls differs, and takes effect when celld is restarted")
+        self.assertEqual(self.client.get("/readyz").status, 200)
+
     # --- Client certificates ---------------------------------------------------------------------
 
     def test_only_clients_with_a_certificate_of_the_authority_are_served(self):

@@ -63,13 +63,13 @@ void check_cell(const cells::JobSpec& job, const cells::Routing& routing,
   }
 }
 
-/// The strings in `services` of a job.
+/// The well-formed names in `services` of a job.
 ServiceNames services_named_in(const json::Value& job) {
   ServiceNames names;
   const auto services = job.is_object() ? job.find("services") : job.end();
   if (services == job.end() || !services->is_array()) return names;
   for (const auto& each : *services) {
-    if (each.is_string()) names.insert(each.get<std::string>());
+    if (each.is_string() && is_name(each.get<std::string>())) names.insert(each.get<std::string>());
   }
   return names;
 }

@@ -189,7 +189,7 @@ ANSWERS = [HostileBehaviour(*row[:3], **(row[3] if len(row) > 3 else {})) for ro
      (status(999), NOT_HTTP)),
     ("switches-protocols", lambda rng: stall(
         b"HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
-     (OUT_OF_TIME, status(101))),
+     (NOT_HTTP,)),
     ("redirects", redirect, (ANY_REDIRECT, BROKEN)),
     ("never-wants-to-be-asked-again", lambda rng: answer(
         503, b"", ["Retry-After: 99999999999999999999"]), (PROVIDER_ERROR,)),

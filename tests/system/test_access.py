@@ -290,7 +290,9 @@ class Access(EndToEnd):
         for method in ("GET", "DELETE"):
             answer = acme.request(method, "/v1/schedules/of-bolt")
             self.assertEqual((answer.status, answer.body), (404, missing.body))
-        self.assertEqual(put("acme", "of-bolt").body, missing.body)
+        taken = put("acme", "of-bolt")
+        self.assertEqual(taken.status, 404, taken)
+        self.assertIn("Choose another name", taken.json["detail"])
         for customer in ("bolt", "unknown"):
             self.assert_problem(put("acme", "new", customer), 404, "not-found")
         self.assertEqual(len(self.of("read").get("/v1/schedules").json["items"]), 2)

@@ -5,8 +5,8 @@ import time
 
 from shimmed import BROKEN, ENDED, Daemon, a_config, add_key
 
-# A checkpoint runs at 4,000 pages. A frame of the log is a page and 24 bytes.
-PREPARED_LOG_BYTES = 3930 * (4096 + 24)
+# A checkpoint runs at 1,000 pages. A frame of the log is a page and 24 bytes.
+PREPARED_LOG_BYTES = 930 * (4096 + 24)
 EXIT_DEADLINE_S = 30.0
 RETENTION_MS = 86_400_000
 
@@ -25,7 +25,9 @@ def prepare(directory):
         jobs.append(answer.json["id"])
     size = 0
     log = os.path.join(daemon.data, "celld.db-wal")
+    give_up_at = time.monotonic() + EXIT_DEADLINE_S
     while os.path.getsize(log) < PREPARED_LOG_BYTES:
+        assert time.monotonic() < give_up_at, "the log does not grow: does a checkpoint run earlier?"
         size = size % 20 + 1
         assert client.put("/v1/admin/cells/acme/*/pool", {"size": size}).status == 202
     client.close()

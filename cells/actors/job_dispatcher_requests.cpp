@@ -37,9 +37,9 @@ caf::result<JobSubmitted> JobDispatcherActor::submit(JobRequest& request_in) {
                     std::move(firing), room()})
       .then([this, job, submitted = std::move(submitted)](
                 const JobInserted& stored) { inserted(job, stored, submitted); },
-            [this, job](caf::error& error) {
+            [this, job, reserved_at = at.steady](caf::error& error) {
               submitting_.extract(job->id).mapped().deliver(std::move(error));
-              rates_.release(job->spec->customer);
+              rates_.release(job->spec->customer, reserved_at);
               not_inserted(*job);
             });
   return promise;
@@ -117,7 +117,7 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
     added(job, stored.runnable);
     return;
   }
-  rates_.release(job->spec->customer);
+  rates_.release(job->spec->customer, request_in.at);
   if (stored.full || stored.customer_full) {
     auto refusal = refuse_full(*job->spec, stored);
     close_gate(request_in.gate, request_in.has_key, refusal);

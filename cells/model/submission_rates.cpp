@@ -27,8 +27,10 @@ void SubmissionRates::change(Limited& limited, const RateQuota& quota, SteadyTim
     limited = {};
   } else if (limited.limit) {
     limited.limit->change(quota.per_s, quota.burst_in_force(), now);
+    limited.with_reserved->change(quota.per_s, quota.burst_in_force(), now);
   } else {
     limited.limit.emplace(quota.per_s, quota.burst_in_force());
+    limited.with_reserved = limited.limit;
   }
 }
 
@@ -40,14 +42,17 @@ std::optional<SubmissionRates::TooFast> SubmissionRates::reserve(const std::stri
     Limited& limited = customers_[customer];
     if (!limited.limit) change(limited, customer_quota_, now);
     if (const auto wait = wait_of(limited, now, asks_again)) return TooFast{true, *wait};
-    count_reserved(limited);
+    count_reserved(limited, now);
   }
-  count_reserved(cell_);
+  count_reserved(cell_, now);
   return std::nullopt;
 }
 
-void SubmissionRates::count_reserved(Limited& limited) {
-  if (limited.limit) ++limited.reserved;
+void SubmissionRates::count_reserved(Limited& limited, SteadyTime now) {
+  if (limited.limit) {
+    limited.reserved.insert(now);
+    limited.with_reserved->take(1, now);
+  }
   limited.turned_away = std::max<std::int64_t>(limited.turned_away - 1, 0);
 }
 
@@ -55,8 +60,7 @@ void SubmissionRates::count_reserved(Limited& limited) {
 std::optional<microseconds> SubmissionRates::wait_of(Limited& limited, SteadyTime now,
                                                      bool asks_again) {
   if (!limited.limit) return std::nullopt;
-  RateLimit limit = *limited.limit;
-  limit.take(limited.reserved, now);
+  const RateLimit& limit = *limited.with_reserved;
   if (limit.available(now) > 0) return std::nullopt;
   const SteadyTime next = limit.next(now);
   if (asks_again) return next - now;
@@ -69,17 +73,29 @@ std::optional<microseconds> SubmissionRates::wait_of(Limited& limited, SteadyTim
 }
 
 void SubmissionRates::confirm(const std::string& customer, SteadyTime reserved_at) {
-  if (cell_.limit) cell_.limit->take(1, reserved_at);
-  Limited* limited = find(customer);
-  if (limited && limited->limit) limited->limit->take(1, reserved_at);
-  release(customer);
+  confirm(cell_, reserved_at);
+  if (Limited* limited = find(customer)) confirm(*limited, reserved_at);
 }
 
-/// A limit that was set after the reservation, or a customer that was forgotten, has none.
-void SubmissionRates::release(const std::string& customer) {
-  for (Limited* limited : {&cell_, find(customer)}) {
-    if (limited && limited->reserved > 0) --limited->reserved;
-  }
+/// A limit that was set after the reservation, or a customer that was forgotten, does not know it.
+void SubmissionRates::confirm(Limited& limited, SteadyTime reserved_at) {
+  const auto found = limited.reserved.find(reserved_at);
+  if (found == limited.reserved.end()) return;
+  limited.reserved.erase(found);
+  limited.limit->take(1, reserved_at);
+}
+
+void SubmissionRates::release(const std::string& customer, SteadyTime reserved_at) {
+  release(cell_, reserved_at);
+  if (Limited* limited = find(customer)) release(*limited, reserved_at);
+}
+
+void SubmissionRates::release(Limited& limited, SteadyTime reserved_at) {
+  const auto found = limited.reserved.find(reserved_at);
+  if (found == limited.reserved.end()) return;
+  limited.reserved.erase(found);
+  limited.with_reserved = limited.limit;
+  for (const auto at : limited.reserved) limited.with_reserved->take(1, at);
 }
 
 SubmissionRates::Limited* SubmissionRates::find(const std::string& customer) {
@@ -97,7 +113,7 @@ bool SubmissionRates::is_idle(SteadyTime now) const {
 void SubmissionRates::forget_idle(SteadyTime now) {
   if (customers_.size() < forget_at_) return;
   std::erase_if(customers_, [now](const auto& each) {
-    return each.second.reserved == 0 && each.second.limit->is_idle(now);
+    return each.second.reserved.empty() && each.second.limit->is_idle(now);
   });
   if (customers_.size() >= customers_max) customers_.clear();
   forget_at_ = std::clamp<std::size_t>(2 * customers_.size(), 64, customers_max);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cells/model/quota.hpp"
@@ -34,8 +35,8 @@ class SubmissionRates {
                                  bool asks_again = false);
   /// The submission that was reserved at `reserved_at` has added a job.
   void confirm(const std::string& customer, SteadyTime reserved_at);
-  /// A reserved submission has added no job.
-  void release(const std::string& customer);
+  /// The submission that was reserved at `reserved_at` has added no job.
+  void release(const std::string& customer, SteadyTime reserved_at);
 
   /// Whether past submissions no longer count, as if there had been none.
   bool is_idle(SteadyTime now) const;
@@ -45,8 +46,9 @@ class SubmissionRates {
 
  private:
   struct Limited {
-    std::optional<RateLimit> limit;
-    std::size_t reserved = 0;
+    std::optional<RateLimit> limit;          ///< Of the submissions that have added jobs.
+    std::optional<RateLimit> with_reserved;  ///< Of these and of `reserved`.
+    std::multiset<SteadyTime> reserved;
     /// Submissions that were refused, less those that have been accepted since; they lapse when the
     /// last of them should have come back.
     std::int64_t turned_away = 0;
@@ -54,7 +56,9 @@ class SubmissionRates {
   };
   static void change(Limited& limited, const RateQuota& quota, SteadyTime now);
   static std::optional<microseconds> wait_of(Limited& limited, SteadyTime now, bool asks_again);
-  static void count_reserved(Limited& limited);
+  static void count_reserved(Limited& limited, SteadyTime now);
+  static void confirm(Limited& limited, SteadyTime reserved_at);
+  static void release(Limited& limited, SteadyTime reserved_at);
   Limited* find(const std::string& customer);
   void forget_idle(SteadyTime now);
 

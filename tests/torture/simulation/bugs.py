@@ -911,15 +911,19 @@ BUGS = (
         "rate-unpaid", ("quota-rate",),
         "the submissions of a customer do not count against its rate",
         "cells/model/submission_rates.cpp",
-        (("  if (limited && limited->limit) ", "  if (!BUG && limited && limited->limit) "),),
+        (("  if (Limited* limited = find(customer)) confirm(*limited, reserved_at);\n",
+          "  if (Limited* limited = find(customer)) {\n"
+          "    BUG ? release(*limited, reserved_at) : confirm(*limited, reserved_at);\n"
+          "  }\n"),),
         first_seed=70,
     ),
     Bug(
         "rate-too-low", ("refusal",),
         "each submission counts twice against the rate of its cell",
         "cells/model/submission_rates.cpp",
-        (("  if (cell_.limit) cell_.limit->take(1, reserved_at);\n",
-          "  if (cell_.limit) cell_.limit->take(BUG ? 2 : 1, reserved_at);\n"),),
+        (("  count_reserved(cell_, now);\n",
+          "  count_reserved(cell_, now);\n"
+          "  if (BUG && cell_.limit) cell_.with_reserved->take(1, now);\n"),),
     ),
     Bug(
         "all-alike", ("turns",),

@@ -353,13 +353,14 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
   answer_handed_back();
 }
 
-/// A call that never began leaves nothing to settle. A reload does not shorten the time of a call
-/// that began before it.
+/// A call that never began leaves nothing to settle, unless an earlier one has begun an operation.
+/// A reload does not shorten the time of a call that began before it.
 RetryInputs JobDispatcherActor::retry_inputs(const LiveLease& live) {
   const Service* service = find_service(*live.job);
   const auto settle = std::max(live.settle, service ? service->settle : milliseconds{0});
   const double random = std::uniform_real_distribution<double>{0, 1}(random_);
-  return {config_.settings.retry, live.started ? settle : milliseconds{0}, random};
+  const bool acts = live.started || !live.job->steps[live.job->step].operation.empty();
+  return {config_.settings.retry, acts ? settle : milliseconds{0}, random};
 }
 
 /// Stores the next version of a job, and reports the change once it is stored.

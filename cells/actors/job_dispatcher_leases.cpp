@@ -108,6 +108,7 @@ void JobDispatcherActor::keep_lease(const JobPtr& job, const Now& at) {
   entry.deadline = at.steady + job->spec->timeout;
   entry.started = true;
   entry.outside = true;
+  if (const Service* service = find_service(*job)) entry.settle = service->settle;
   leases_.add(job->lease, std::move(entry));
   begin_running(job->spec->customer);
   if (job->cancel_requested) leases_.ask_back(job->lease);

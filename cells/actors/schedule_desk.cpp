@@ -16,8 +16,6 @@ using Outcome = ScheduleAnswered::Outcome;
 constexpr milliseconds longest_wait{1000};
 /// After an error that leaves open what became of a submission or of a job.
 constexpr milliseconds pause_after_error{1000};
-/// Clocks are set back by less to correct them, and by more if they were wrong.
-constexpr milliseconds clock_error_max = std::chrono::hours{24};
 /// The tokens of one customer may add this part of all schedules.
 constexpr std::size_t customers_share = 10;
 
@@ -180,7 +178,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     const auto freed = before ? approximate_bytes(*before) : 0;
     const bool is_full =
         (!before && entries_.size() + adding_ >= options_.schedules_max) ||
-        (!before && order.customer && is_customer_full(order.spec.job.customer)) ||
+        (order.customer && is_customer_full(next, !before)) ||
         bytes_ + growing_bytes_ - freed + approximate_bytes(next) > options_.bytes_max;
     if (is_full) return owed_.deliver(owed, ScheduleAnswered{Outcome::too_many, {}});
     save(next, [this, owed, is_new = !before, next] {
@@ -188,14 +186,19 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     });
   }
 
-  /// Whether the schedules of a customer are so many that its own tokens may add no more.
-  bool is_customer_full(const std::string& customer) const {
-    const auto own = std::count_if(entries_.begin(), entries_.end(), [&](const auto& each) {
-      const Schedule& schedule = each.second.schedule;
-      return !schedule.configured && schedule.spec.job.customer == customer;
-    });
+  /// Whether the tokens of this schedule's customer may not store it: its schedules would be too
+  /// many or too large. Counts all schedules that are being added.
+  bool is_customer_full(const Schedule& next, bool is_new) const {
+    std::size_t number = is_new ? 1 + adding_ : 0;
+    std::size_t bytes = approximate_bytes(next);
+    for (const auto& [name, entry] : entries_) {
+      const Schedule& other = entry.schedule;
+      if (other.configured || other.spec.job.customer != next.spec.job.customer) continue;
+      if (is_new) ++number;
+      if (name != next.name) bytes += approximate_bytes(other);
+    }
     const auto most = std::max<std::size_t>(1, options_.schedules_max / customers_share);
-    return static_cast<std::size_t>(own) >= most;
+    return number > most || bytes > options_.bytes_max / customers_share;
   }
 
   caf::result<ScheduleAnswered> remove(DeleteSchedule& order) {
@@ -327,8 +330,6 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
     if (!watched_since_ || stopped_) return;
     const Now at = now();
     watched_since_ = std::min(*watched_since_, at.wall);  // The clock may have been set back.
-    if (!looked_at_ || at.wall + clock_error_max < *looked_at_) correct_next_times(at.wall);
-    looked_at_ = at.wall;
     while (firings_ < options_.firings_max) {
       if (!due_.empty() && due_.begin()->first <= at.wall) {
         take_step(std::string{due_.begin()->second}, at);  // A copy: the step erases the entry.
@@ -337,26 +338,6 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
       } else {
         return arm(at);
       }
-    }
-  }
-
-  /// While the clock was wrong, due times far ahead may have passed. After a correction, or at the
-  /// next start, a schedule whose next time is out of reach goes on from now.
-  void correct_next_times(WallTime wall) {
-    std::vector<std::string> names;
-    for (const auto& [name, entry] : entries_) {
-      const auto& next = entry.schedule.progress.next;
-      const bool is_idle = !busy_.contains(name) && !entry.attempt && entry.timetable;
-      if (!is_idle || entry.schedule.spec.paused || !next) continue;
-      const auto first = entry.timetable->first_after(wall);
-      if (first && *first + clock_error_max < *next) names.push_back(name);
-    }
-    for (const auto& name : names) {
-      Entry& entry = entries_.at(name);
-      take_out(entry);
-      auto corrected = entry.schedule.progress;
-      corrected.next = entry.timetable->first_after(wall);
-      advance(name, corrected, DueOutcome::missed, 0);
     }
   }
 
@@ -488,7 +469,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
 
   void passed(const std::string& name, DueOutcome outcome, std::uint64_t times,
               std::uint64_t missed_too) {
-    if (times > 0) options_.probe->due_times_passed(name, outcome, times);
+    options_.probe->due_times_passed(name, outcome, times);
     if (missed_too > 0) options_.probe->due_times_passed(name, DueOutcome::missed, missed_too);
     end_work(name);
   }
@@ -523,7 +504,6 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   std::set<std::pair<SteadyTime, std::string>> resting_;
   OpenPromises owed_;
   std::optional<WallTime> watched_since_{};  ///< Set by the first configuration.
-  std::optional<WallTime> looked_at_{};      ///< When due times were last looked for.
   bool stopped_ = false;
   std::size_t firings_ = 0;        ///< Under way.
   std::size_t adding_ = 0;         ///< New schedules that are being stored.

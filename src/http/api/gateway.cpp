@@ -101,7 +101,8 @@ Problem no_such_schedule() {
   return not_found("There is no such schedule.");
 }
 
-/// What a PUT is told. That the name is in use is no secret: it could not be used otherwise.
+/// The answer to a PUT of another customer's name. It reveals that the name is taken, which a
+/// refusal cannot hide.
 Problem schedule_of_another() {
   return not_found(
       "The schedule of this name is not yours. Choose another name: all customers share them.");
@@ -127,8 +128,7 @@ Response schedule_response(const cells::ScheduleAnswered& reply) {
                           .detail = "celld keeps at most " + std::to_string(cells::schedules_max) +
                                     " schedules, whose jobs take at most " +
                                     std::to_string(cells::schedules_bytes_max) +
-                                    " bytes. Tokens of one customer can add a tenth of that "
-                                    "number."});
+                                    " bytes. Tokens of one customer can use a tenth of both."});
   }
   return to_response(store_unavailable());
 }

@@ -228,33 +228,6 @@ TEST_CASE("a clock that is set back fires nothing again, and one set ahead is no
   CHECK(jobs(fixture) == 2);
 }
 
-TEST_CASE("schedules go on after the clock was wrong by years, and with a restart meanwhile") {
-  const bool restarts = GENERATE(false, true);
-  constexpr milliseconds years = std::chrono::hours{24 * 365 * 20};
-  Fixture fixture;
-  Desk desk{fixture};
-  desk.put("s", every(fixture, minute));
-  auto nightly = every(fixture, minute);
-  nightly.timing = {milliseconds{0}, "0 * * * *", "UTC"};
-  desk.put("cron", nightly);
-  auto paused = every(fixture, minute);
-  paused.paused = true;
-  desk.put("paused", paused);
-  fixture.wall += years;
-  fixture.pass(milliseconds{1000});
-  CHECK(desk.progress("s").next > fixture.wall);
-  fixture.wall -= years;
-  if (restarts) desk.crash_and_restart();
-  fixture.pass(milliseconds{1000});
-  CHECK(desk.progress("s").next <= fixture.wall + minute);
-  CHECK(desk.progress("cron").next <= fixture.wall + 60 * minute);
-  CHECK_FALSE(desk.progress("paused").next);
-  const auto before = desk.progress("s");
-  for (int i = 0; i < 61; ++i) fixture.pass(milliseconds{1000});
-  CHECK(desk.progress("s").fired == before.fired + 1);
-  CHECK(desk.progress("s").missed == before.missed);
-}
-
 TEST_CASE("a schedule that is added after the clock was set back behind the start fires on time") {
   Fixture fixture;
   Desk desk{fixture};
@@ -391,6 +364,22 @@ TEST_CASE("the tokens of one customer can add a tenth of all schedules") {
   auto other = spec;
   other.job.customer = "other";
   CHECK(desk.put("e", other, "other").outcome == Outcome::added);
+}
+
+TEST_CASE("the tokens of one customer can use a tenth of the memory for schedules") {
+  Fixture fixture;
+  auto spec = every(fixture, minute);
+  spec.job.parameters.assign(10'000, ' ');
+  Schedule sample;
+  sample.spec = spec;
+  Desk desk{fixture, {}, {.bytes = 10 * (2 * approximate_bytes(sample) + 1000)}};
+  const auto customer = spec.job.customer;
+  CHECK(desk.put("a", spec, customer).outcome == Outcome::added);
+  CHECK(desk.put("b", spec, customer).outcome == Outcome::added);
+  CHECK(desk.put("c", spec, customer).outcome == Outcome::too_many);
+  spec.job.parameters.assign(12'000, ' ');
+  CHECK(desk.put("a", spec, customer).outcome == Outcome::too_many);
+  CHECK(desk.put("a", spec).outcome == Outcome::done);
 }
 
 TEST_CASE("schedules take no more memory than the limit allows, counting those being stored") {

@@ -298,7 +298,7 @@ class Worker(CellctlTest):
         self.assert_in_time("the end of the command", time.monotonic() - begun, 2.0)
         self.daemon.signal(signal.SIGCONT)
 
-    def test_a_worker_whose_log_nobody_reads_keeps_its_leases(self):
+    def test_a_worker_whose_log_is_not_read_keeps_its_leases(self):
         self.start(cells=[{"customer": "*", "product": "*", "timeout_ms": 1500}])
         unread, full = os.pipe()
         self.addCleanup(os.close, unread)
@@ -319,7 +319,7 @@ class Worker(CellctlTest):
             worker = self.work("true", CELLD_URL=f"https://127.0.0.1:{server.getsockname()[1]}")
             for _ in range(2):
                 server.accept()[0].close()
-            self.stop(worker)
+        self.stop(worker)
         self.assertIn("trying again in", self.log())
 
     def test_heartbeats_keep_a_command_that_takes_longer_than_the_timeout(self):

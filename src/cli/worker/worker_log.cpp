@@ -12,11 +12,6 @@
 #include <utility>
 
 namespace celld::cli {
-namespace {
-
-constexpr std::chrono::seconds patience_at_end{1};
-
-}  // namespace
 
 struct WorkerLog::Queue {
   std::function<void(const std::string&)> write;
@@ -28,8 +23,9 @@ struct WorkerLog::Queue {
   bool written = false;  ///< The thread has ended.
 };
 
-WorkerLog::WorkerLog(bool quiet, std::function<void(const std::string&)> write)
-    : quiet_(quiet), queue_(std::make_shared<Queue>()) {
+WorkerLog::WorkerLog(bool quiet, std::function<void(const std::string&)> write,
+                     std::chrono::milliseconds patience)
+    : quiet_(quiet), patience_(patience), queue_(std::make_shared<Queue>()) {
   queue_->write = std::move(write);
   // The thread inherits the mask: signals are for the thread that waits for them.
   sigset_t all;
@@ -44,7 +40,7 @@ WorkerLog::~WorkerLog() {
   std::unique_lock lock(queue_->mutex);
   queue_->closed = true;
   queue_->changed.notify_all();
-  queue_->changed.wait_for(lock, patience_at_end, [this] { return queue_->written; });
+  queue_->changed.wait_for(lock, patience_, [this] { return queue_->written; });
 }
 
 void WorkerLog::note(const std::string& text) const {

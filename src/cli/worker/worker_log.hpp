@@ -17,8 +17,9 @@ class WorkerLog {
   static constexpr std::size_t lines_max = 1000;
 
   /// `write` writes one line, and may block.
-  explicit WorkerLog(bool quiet, std::function<void(const std::string&)> write = print_line);
-  /// Waits until every line is written, but not for long.
+  explicit WorkerLog(bool quiet, std::function<void(const std::string&)> write = print_line,
+                     std::chrono::milliseconds patience = std::chrono::seconds{1});
+  /// Waits until every line is written, at most for `patience`.
   ~WorkerLog();
   WorkerLog(const WorkerLog&) = delete;
   WorkerLog& operator=(const WorkerLog&) = delete;
@@ -34,6 +35,7 @@ class WorkerLog {
   static void write_lines(Queue& queue);
 
   const bool quiet_;
+  const std::chrono::milliseconds patience_;
   /// The writing thread owns it too: while the reader takes nothing, the thread outlives the log.
   const std::shared_ptr<Queue> queue_;
 };

@@ -1,5 +1,6 @@
 #include "src/cli/worker/worker_log.hpp"
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -9,8 +10,11 @@
 #include "tests/unit/catch.hpp"
 
 using celld::cli::WorkerLog;
+using namespace std::chrono_literals;
 
 namespace {
+
+constexpr std::chrono::milliseconds patience = 10min;
 
 /// Takes no line until it is opened.
 struct Reader {
@@ -32,7 +36,7 @@ TEST_CASE("a worker's log is written in order, and to its end") {
   Reader reader;
   reader.gate.set_value();
   {
-    const WorkerLog log{false, [&](const std::string& line) { reader.write(line); }};
+    const WorkerLog log{false, [&](const std::string& line) { reader.write(line); }, patience};
     for (int i = 0; i < 500; ++i) log.note(std::to_string(i));
     log.problem("the last");
   }
@@ -46,7 +50,7 @@ TEST_CASE("a quiet worker's log has problems only") {
   Reader reader;
   reader.gate.set_value();
   {
-    const WorkerLog log{true, [&](const std::string& line) { reader.write(line); }};
+    const WorkerLog log{true, [&](const std::string& line) { reader.write(line); }, patience};
     log.note("all is well");
     log.problem("nothing is well");
   }
@@ -56,7 +60,7 @@ TEST_CASE("a quiet worker's log has problems only") {
 TEST_CASE("a worker does not wait for the reader of its log, which learns how much it missed") {
   Reader reader;
   {
-    const WorkerLog log{false, [&](const std::string& line) { reader.write(line); }};
+    const WorkerLog log{false, [&](const std::string& line) { reader.write(line); }, patience};
     // The writing thread may have taken the first line.
     for (std::size_t i = 0; i < WorkerLog::lines_max + 11; ++i) log.problem("line");
     reader.gate.set_value();
@@ -70,7 +74,7 @@ TEST_CASE("a worker does not wait for the reader of its log, which learns how mu
 TEST_CASE("a worker ends although nothing reads its log") {
   auto reader = std::make_shared<Reader>();
   {
-    const WorkerLog log{false, [reader](const std::string& line) { reader->write(line); }};
+    const WorkerLog log{false, [reader](const std::string& line) { reader->write(line); }, 100ms};
     log.problem("line");
   }
   CHECK(reader->lines.empty());

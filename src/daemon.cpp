@@ -186,11 +186,10 @@ class RunningDaemon final : public Daemon {
     auto faults = config::reload_faults(config_, next);
     const auto effective = config::reloaded(config_, next);
     std::shared_ptr<http::TlsContext> certificates;
-    // If TLS comes or goes, that waits for a restart: the files in use may have gone.
-    if (config_.listen.tls.has_value() == next.listen.tls.has_value()) {
-      if (auto fault = load_certificates(effective, certificates))
-        faults.push_back(std::move(*fault));
-    }
+    auto fault = load_certificates(effective, certificates);
+    // If TLS comes or goes, that waits for a restart. The files in use may have gone before it.
+    const bool tls_stays = config_.listen.tls.has_value() == next.listen.tls.has_value();
+    if (fault && tls_stays) faults.push_back(std::move(*fault));
     if (!faults.empty()) return faults;
     api::ReloadReport report{config::compare(config_, next), {}};
     const auto routing = std::make_shared<const cells::Routing>(effective.cells);

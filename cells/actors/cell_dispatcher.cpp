@@ -295,7 +295,8 @@ void CellDispatcherActor::close_answered(const CellKey& key, bool idle) {
   for (const auto& ask_again : waiting) ask_again();
 }
 
-/// A pause or a drain ends with its cell: without the cell, nobody could see it or undo it.
+/// A pause or a drain ends with its cell: without the cell, an operator could neither see nor undo
+/// it.
 void CellDispatcherActor::forget_state(const CellKey& key) {
   CellOverride change = override_of(key);
   if (change.state == CellState::active) return;

@@ -201,7 +201,7 @@ void measure_idle(const Plan& plan, const Arguments& arguments, Report& report, 
                       [&] { submit_slowly(plan.idle_jobs); });
 }
 
-/// Says of each figure above its limit what it is.
+/// Describes each figure above its limit.
 std::vector<std::string> above_limits(const std::string& limits, const Figures& least) {
   const auto document = nlohmann::json::parse(std::ifstream{limits});
   std::vector<std::string> above;

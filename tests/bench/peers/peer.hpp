@@ -43,7 +43,7 @@ class Peer {
   /// acknowledged submissions, and that of acknowledged ends until the last job has ended.
   virtual double measure_lives(std::size_t connections, double seconds) = 0;
   /// Workers outside the server take and end, one at a time, jobs that were submitted before. Ends
-  /// acknowledged per second.
+  /// per second, acknowledged if the server acknowledges them.
   virtual std::optional<double> measure_drain(double seconds) = 0;
   /// None if the client of this peer has no such load.
   virtual std::optional<ManyFigures> measure_many(double seconds) = 0;

@@ -229,7 +229,7 @@ class MappingReader {
     return source;
   }
 
-  /// Of a class of statuses that is not named, only 2xx means done, and only if no status does.
+  /// Without a status that means done, a 2xx that is not named does.
   static bool can_succeed(const AnswerRules& rules) {
     constexpr int success = 2;
     return !rules.verdicts.contains(success) ||

@@ -206,7 +206,8 @@ TEST_CASE("a removed cell closes even if its last request had no effect") {
   }
 }
 
-TEST_CASE("a call that began before a reload keeps its entity as long as it was to then") {
+TEST_CASE(
+    "a call that began before a reload keeps its entity for the settle time of its beginning") {
   Fixture fixture;
   fixture.settle_time = milliseconds{5000};
   fixture.reconfigure({rule("*", "*")}, {"dns"});

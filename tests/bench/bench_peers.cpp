@@ -131,13 +131,13 @@ void print_table(const std::vector<Row>& rows) {
 }
 
 void print_clients_table(const std::vector<Row>& rows) {
-  std::printf("\n%-28s%-14s%22s%22s%22s\n%-28s%-14s%22s%22s%22s\n", "", "acknowledged",
+  std::printf("\n%-28s%-14s%24s%24s%24s\n%-28s%-14s%24s%24s%24s\n", "", "acknowledged",
               "queued jobs ended by", "many jobs submitted,", "queued jobs ended by", "",
               "jobs on disk?", "16 clients, 1 by 1, /s", "/s, over 1 connection",
               "16 clients, by 100, /s");
   for (const auto& row : rows) {
     print_head(row);
-    for (const auto column : {drained, many_submitted, many_ended}) print_rate(row, column, 22);
+    for (const auto column : {drained, many_submitted, many_ended}) print_rate(row, column, 24);
     std::printf("\n");
   }
 }

@@ -181,7 +181,8 @@ struct Job {
   /// Set while retrying, and while compensating if the next attempt has to wait.
   std::optional<WallTime> next_attempt_at;
   /// How long the entity is kept after an unknown outcome: until then no call is made for it, and
-  /// an ended job keeps its place.
+  /// an ended job keeps its place. While the job waits to ask for its operation again, this lies
+  /// beyond `next_attempt_at`, by the time that the entity is kept if the operation is given up.
   std::optional<WallTime> settle_until;
   BatchId batch = 0;  ///< The batch with which the job was submitted; 0: none.
   Durability durability = Durability::disk;  ///< Never changes.

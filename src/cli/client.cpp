@@ -99,16 +99,22 @@ std::string openssl_fault() {
   return reason == nullptr ? "" : reason;
 }
 
+/// Whether OpenSSL reports only that cpp-httplib shut a connection down whose handshake had failed.
+/// The handshake itself left no report, because the connection was reset.
+bool is_from_closing(unsigned long code) {
+  return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_SHUTDOWN_WHILE_IN_INIT;
+}
+
 /// Whether OpenSSL's last failure is none of TLS: the connection ended or timed out.
 bool is_broken_connection() {
   const unsigned long code = ERR_peek_error();
-  return code == 0 || ERR_SYSTEM_ERROR(code) ||
+  return code == 0 || ERR_SYSTEM_ERROR(code) || is_from_closing(code) ||
          ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }
 
 /// OpenSSL's last failure, such as an alert of the server; without one, `otherwise`.
 std::string tls_fault(const std::string& otherwise) {
-  const std::string fault = openssl_fault();
+  const std::string fault = is_from_closing(ERR_peek_error()) ? "" : openssl_fault();
   return fault.empty() ? otherwise : "TLS: " + fault;
 }
 
@@ -374,7 +380,7 @@ class Client::Transfer {
       case httplib::Error::SSLServerVerification:
         return certificate_fault(connection, verification_fault());
       case httplib::Error::SSLConnection:
-        return silence(tls_fault("the TLS handshake timed out"), is_broken_connection());
+        return silence(tls_fault("the connection broke or timed out in the TLS handshake"), is_broken_connection());
       default:
         return silence(httplib::to_string(error), false);
     }

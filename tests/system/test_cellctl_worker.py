@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 import unittest
@@ -317,10 +318,16 @@ class Worker(CellctlTest):
     def test_a_connection_that_breaks_in_its_tls_handshake_is_made_again(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             worker = self.work("true", CELLD_URL=f"https://127.0.0.1:{server.getsockname()[1]}")
-            for _ in range(2):
-                server.accept()[0].close()
+            server.settimeout(DEADLINE_S)
+            for is_reset in (False, True, True, False):
+                connection = server.accept()[0]
+                with connection:
+                    connection.recv(1 << 16)
+                    linger = struct.pack("ii", is_reset, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.stop(worker)
-        self.assertIn("trying again in", self.log())
+        self.assertIn("the connection broke or timed out in the TLS handshake; trying again in",
+                      self.log())
 
     def test_heartbeats_keep_a_command_that_takes_longer_than_the_timeout(self):
         self.start()

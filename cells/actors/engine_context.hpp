@@ -37,8 +37,8 @@ class EngineProbe {
   /// Follows the first handed_out of a job, `waited` after the job was due.
   virtual void first_attempt_began(const Job&, milliseconds /*waited*/) {}
   /// A lease ended, `ran` after its job was handed out; a later call continues a `pending` attempt.
-  /// The job is as it was handed out. `cause`: why the call was aborted, if it was; a provider's own
-  /// timeout counts as one.
+  /// The job is as it was handed out. `cause`: why the call was aborted, if it was; a provider's
+  /// own timeout counts as one.
   virtual void attempt_ended(const Job&, AttemptEnd::Kind, AbortCause /*cause*/,
                              microseconds /*ran*/) {}
   /// The same event as attempt_ended: `before` becomes `after`. `cause`: why the dispatcher aborted
@@ -77,7 +77,8 @@ struct StoreSizes {
 /// The most that the desks of one engine do at a time.
 struct DeskSizes {
   std::size_t offered_slots_max = 64;      ///< By a cell to one desk, and not answered.
-  std::size_t leased_bytes_max = 8 << 20;  ///< Of the jobs in one answer, or one job.
+  std::size_t leased_bytes_max = 1 << 20;  ///< Of the jobs that one answer leases, or one job.
+  std::size_t listed_bytes_max = 8 << 20;  ///< Of the jobs in one list of leases, or one job.
   std::size_t permits_max = ServiceGuard::permits_usual;  ///< Handed out at once, by one service.
 };
 

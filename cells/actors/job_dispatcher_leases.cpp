@@ -92,8 +92,14 @@ void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLe
   }
   const auto found = lanes_.find(message.service);
   if (found != lanes_.end()) {
-    answer.lane = lane_state(found->second, message.customer);
-    answer.available = available(found->second);
+    Lane& lane = found->second;
+    answer.lane = lane_state(lane, message.customer);
+    answer.available = available(lane);
+    if (answer.lane == LaneState::empty && !message.customer && may_start() && has_free_slot() &&
+        lane.queue.is_fetching()) {
+      answer.lane = LaneState::more;  // Asked again, it waits for what the fetch brings.
+      lane.reported = true;
+    }
   }
   granting_.deliver(owed, std::move(answer));
   dispatch(at);

@@ -14,7 +14,7 @@
 #include "cells/model/cell_key.hpp"
 #include "cells/model/ids.hpp"
 #include "cells/model/job.hpp"
-#include "cells/model/lease_matching.hpp"
+#include "cells/model/lane_state.hpp"
 #include "cells/model/service_guard.hpp"
 #include "cells/model/status.hpp"
 #include "cells/model/time.hpp"
@@ -131,7 +131,7 @@ struct GrantLeases {
   std::string worker;
   std::optional<std::string> customer;
   std::size_t count = 1;
-  std::size_t bytes_max = 8 << 20;  ///< Sum of approximate_bytes; one job is always leased.
+  std::size_t bytes_max = 1 << 20;  ///< Sum of approximate_bytes; one job is always leased.
 };
 struct GrantAnswered {
   std::vector<LeaseOut> leases;

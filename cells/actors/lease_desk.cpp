@@ -331,6 +331,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     }
     traffic.ended.count(now());
     matchings_[service_of(*job)].ended(key, message.ran);
+    matchings_[service_of(*job)].served(job->spec->customer, message.ran);
     match(service_of(*job));
     forget_cell(key);
   }
@@ -418,7 +419,7 @@ class LeaseDeskActor : public LeaseDesk::base {
       if (message.service && *message.service != service) return true;
       if (message.services && !message.services->contains(service)) return true;
       if (message.customer && *message.customer != out.job->spec->customer) return true;
-      if (listed.leases.size() == message.limit || bytes >= sizes_.leased_bytes_max) {
+      if (listed.leases.size() == message.limit || bytes >= sizes_.listed_bytes_max) {
         listed.more = true;
         return false;
       }

@@ -1,6 +1,7 @@
 #include "cells/model/fair_turns.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace cells {
@@ -46,6 +47,13 @@ void FairTurns::suspend(Party& party) {
 
 FairTurns::Party* FairTurns::next() {
   return ring_.empty() ? nullptr : *ring_.begin();
+}
+
+bool FairTurns::starts_before(const Party& a, const Party& b) const {
+  const auto start_us = [this](const Party& party) {
+    return party.in_ring() ? party.clock_us_ : std::max(party.clock_us_, now_us_);
+  };
+  return std::pair{start_us(a), a.order_} < std::pair{start_us(b), b.order_};
 }
 
 void FairTurns::charge(Party& party) {

@@ -15,7 +15,7 @@ namespace cells {
 
 /// Parties take turns by start-time fair queueing (P. Goyal, H. M. Vin and H. Cheng, "Start-Time
 /// Fair Queueing", 1996), charged by service time: an estimate when a service starts, corrected
-/// when it ends. (A *service* is here, as in that paper, one time of being served.) Each party has
+/// when it ends. (As in that paper, a *service* is one period of being served.) Each party has
 /// a clock, which its service advances by time / weight; the party with the earliest clock goes
 /// first. Not thread-safe.
 ///
@@ -55,6 +55,9 @@ class FairTurns {
 
   /// The party whose turn it is; null when the ring is empty.
   Party* next();
+  /// Whether the turn of `a` comes before that of `b`, whether they are in the ring or would join
+  /// it.
+  bool starts_before(const Party& a, const Party& b) const;
   /// A service of the party begins, in its turn or not.
   void charge(Party& party);
   /// Whether the party has been served, since it entered the ring, for as long as `weight` average

@@ -23,6 +23,7 @@ void LeaseMatching::stop_waiting(std::uint64_t number) {
   const auto found = requests_.find(number);
   if (found == requests_.end()) return;
   found->second.waits = false;
+  found->second.withdrawn = true;
   if (!found->second.asking) finish(found->second);
 }
 
@@ -35,8 +36,9 @@ void LeaseMatching::fill(std::uint64_t number) {
 void LeaseMatching::ready(Waiting& request) {
   request.asking = false;
   if (request.customer) {
-    idle_bound_[*request.customer].insert(request.number);
-    to_try_.insert(*request.customer);
+    Customer& bound = customer(*request.customer);
+    bound.idle.insert(request.number);
+    customer_turns_.join(bound);
   } else {
     idle_.insert(request.number);
   }
@@ -47,21 +49,30 @@ void LeaseMatching::unready(const Waiting& request) {
   idle_.erase(request.number);
   impatient_.erase(request.number);
   if (!request.customer) return;
-  const auto bound = idle_bound_.find(*request.customer);
-  if (bound == idle_bound_.end()) return;
-  bound->second.erase(request.number);
-  if (bound->second.empty()) idle_bound_.erase(bound);
+  Customer& bound = customer(*request.customer);
+  bound.idle.erase(request.number);
+  if (bound.idle.empty()) customer_turns_.leave(bound);
 }
 
 void LeaseMatching::finish(Waiting& request) {
   unready(request);
   finished_.push_back(request.number);
+  const auto bound_to = request.customer;
   requests_.erase(request.number);
+  if (bound_to) forget_if_idle(customer(*bound_to));
 }
 
-/// A request that does not wait, or that has some leases, ends when no cell can be asked now.
+/// A request that does not wait, or that has some leases, ends when no cell can be asked now. If it
+/// has none, the answers to asks under way decide first: cells count as busy meanwhile.
 void LeaseMatching::finish_impatient() {
-  while (!impatient_.empty()) finish(requests_.at(*impatient_.begin()));
+  for (auto it = impatient_.begin(); it != impatient_.end();) {
+    Waiting& request = requests_.at(*it++);
+    if (request.granted > 0 || request.withdrawn || !may_get_more(request)) finish(request);
+  }
+}
+
+bool LeaseMatching::may_get_more(const Waiting& request) const {
+  return request.customer ? customers_.at(*request.customer).asks > 0 : undecided_ > 0;
 }
 
 std::vector<std::uint64_t> LeaseMatching::take_finished() {
@@ -78,11 +89,13 @@ LeaseMatching::Cell& LeaseMatching::cell(const CellKey& key) {
 
 /// The cell may have work for these customers now.
 void LeaseMatching::try_again(const Cell& cell) {
-  if (cell.key.customer != "*") {
-    to_try_.insert(cell.key.customer);
-  } else {
-    for (const auto& [customer, requests] : idle_bound_) to_try_.insert(customer);
-  }
+  if (cell.key.customer != "*") return try_again(cell.key.customer);
+  for (auto& [name, customer] : customers_) try_again(name);
+}
+
+void LeaseMatching::try_again(const std::string& name) {
+  const auto found = customers_.find(name);
+  if (found != customers_.end() && !found->second.idle.empty()) customer_turns_.join(found->second);
 }
 
 /// Puts the cell into the ring or takes it out, and forgets a cell without work and leases.
@@ -94,6 +107,9 @@ void LeaseMatching::update_ring(Cell& cell) {
   // A cell without a free slot is asked once, so that it knows that a worker waits.
   const bool unasked = cell.has_work && cell.asks == 0 && !cell.wanted.contains(anybody);
   cell.available > 0 || unasked ? turns_.join(cell) : turns_.leave(cell);
+  undecided_ -= cell.undecided ? 1 : 0;
+  cell.undecided = cell.has_work && cell.asks > 0 && !cell.wanted.contains(anybody);
+  undecided_ += cell.undecided ? 1 : 0;
   if (!cell.has_work && cell.asks == 0 && !cell.is_served()) cells_.erase(CellKey{cell.key});
 }
 
@@ -132,6 +148,34 @@ void LeaseMatching::ended(const CellKey& key, microseconds service_time) {
   update_ring(found->second);
 }
 
+// --- Customers that requests are bound to --------------------------------------------------------
+
+LeaseMatching::Customer& LeaseMatching::customer(const std::string& name) {
+  const auto [found, added] = customers_.try_emplace(name);
+  if (added) {
+    found->second.name = name;
+    customer_turns_.set_clock(found->second, customer_clocks_.take(name));
+  }
+  return found->second;
+}
+
+void LeaseMatching::forget_if_idle(Customer& customer) {
+  if (!customer.idle.empty() || customer.asks > 0 || customer.is_served()) return;
+  customer_clocks_.note(customer.name, customer_turns_.clock_us(customer),
+                        customer_turns_.now_us());
+  customers_.erase(std::string{customer.name});
+}
+
+/// Counts the leases of all workers, as the turns are those of the customer's jobs.
+void LeaseMatching::served(const std::string& name, microseconds service_time) {
+  const auto found = customers_.find(name);
+  if (found == customers_.end()) return customer_clocks_.add(name, service_time.count());
+  Customer& customer = found->second;
+  customer.is_served() ? customer_turns_.ended(customer, service_time)
+                       : customer_turns_.owe(customer, service_time);
+  forget_if_idle(customer);
+}
+
 // --- Matching ------------------------------------------------------------------------------------
 
 std::optional<LeaseMatching::Ask> LeaseMatching::offered(const CellKey& key,
@@ -139,9 +183,9 @@ std::optional<LeaseMatching::Ask> LeaseMatching::offered(const CellKey& key,
                                                          std::size_t permits) {
   Cell& offering = cell(key);
   offering.has_work = true;
-  const auto bound = customer ? idle_bound_.find(*customer) : idle_bound_.end();
-  if (permits > 0 && bound != idle_bound_.end()) {
-    return ask(requests_.at(*bound->second.begin()), offering, permits);
+  const auto bound = customer ? customers_.find(*customer) : customers_.end();
+  if (permits > 0 && bound != customers_.end() && !bound->second.idle.empty()) {
+    return ask(requests_.at(*bound->second.idle.begin()), offering, permits);
   }
   if (permits > 0 && !idle_.empty()) return ask(requests_.at(*idle_.begin()), offering, permits);
   offering.wanted.clear();
@@ -158,43 +202,61 @@ std::optional<LeaseMatching::Ask> LeaseMatching::next_ask(std::size_t permits) {
       return ask(requests_.at(*idle_.begin()), *next, permits);
     }
   }
-  while (permits > 0 && !to_try_.empty()) {
-    const auto requests = idle_bound_.find(*to_try_.begin());
-    Cell* next = requests == idle_bound_.end() ? nullptr : cell_for(requests->first);
-    if (next) return ask(requests_.at(*requests->second.begin()), *next, permits);
-    to_try_.erase(to_try_.begin());
+  while (auto* bound = permits > 0 ? static_cast<Customer*>(customer_turns_.next()) : nullptr) {
+    if (Cell* next = cell_for(bound->name)) {
+      return ask(requests_.at(*bound->idle.begin()), *next, permits);
+    }
+    customer_turns_.leave(*bound);
   }
   finish_impatient();
   return std::nullopt;
 }
 
-/// A cell that may have a job of the customer and has not been asked for one.
+/// Of the cells that may have a job of the customer and have not been asked for one, the one whose
+/// turn it is.
 LeaseMatching::Cell* LeaseMatching::cell_for(const std::string& customer) {
+  Cell* first = nullptr;
   for (const auto& name : {customer, std::string{"*"}}) {
     for (auto it = cells_.lower_bound({name, ""}); it != cells_.end(); ++it) {
       auto& [key, cell] = *it;
       if (key.customer != name) break;
-      if (cell.has_work && !cell.wanted.contains(customer)) return &cell;
+      if (!cell.has_work || cell.wanted.contains(customer)) continue;
+      if (!first || turns_.starts_before(cell, *first)) first = &cell;
     }
   }
-  return nullptr;
+  return first;
 }
 
 LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t permits) {
   unready(request);
   request.asking = true;
   const Ask made{cell.key, request.number, std::min(request.max - request.granted, permits)};
+  turns_.join(cell);  // Its service starts now, not when it last left the ring.
   for (std::size_t n = 0; n < made.count; ++n) turns_.charge(cell);
   cell.available -= std::min(cell.available, made.count);
   cell.asked += made.count;
   cell.asks += 1;
-  if (request.customer) cell.wanted.insert(*request.customer);  // Until it has answered.
+  if (request.customer) {
+    cell.wanted.insert(*request.customer);  // Until it has answered.
+    Customer& bound = customer(*request.customer);
+    bound.asks += 1;
+    for (std::size_t n = 0; n < made.count; ++n) customer_turns_.charge(bound);
+  }
   update_ring(cell);
   return made;
 }
 
-/// The ask is over: takes back what the cell was charged for leases that it did not grant.
+/// The ask is over: takes back what the cell and the customer were charged for leases that the cell
+/// did not grant.
 LeaseMatching::Cell& LeaseMatching::take_back(const Ask& ask, std::size_t granted) {
+  const auto request = requests_.find(ask.request);
+  if (request != requests_.end() && request->second.customer) {
+    Customer& bound = customer(*request->second.customer);
+    bound.asks -= 1;
+    for (std::size_t n = granted; n < ask.count; ++n) {
+      customer_turns_.ended(bound, microseconds{0});
+    }
+  }
   Cell& from = cell(ask.cell);
   from.asked -= ask.count;
   from.asks -= 1;
@@ -228,7 +290,7 @@ void LeaseMatching::note_lane(Cell& cell, const Waiting& request, LaneState lane
     return;
   }
   cell.wanted.erase(customer);
-  if (request.customer) to_try_.insert(customer);  // Others may wait for jobs of this customer.
+  if (request.customer) try_again(customer);  // Others may wait for jobs of this customer.
   if (is_overtaken) try_again(cell);
 }
 

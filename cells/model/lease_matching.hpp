@@ -12,19 +12,13 @@
 
 #include "cells/model/cell_key.hpp"
 #include "cells/model/fair_turns.hpp"
+#include "cells/model/lane_state.hpp"
 
 namespace cells {
 
-/// How a cell answers when it grants less than it was asked for.
-enum class LaneState : std::uint8_t {
-  more,   ///< It could grant more at once.
-  busy,   ///< It has work and no free slot, and will offer one.
-  empty,  ///< It has nothing to lease, and will report when it has.
-};
-
 /// Matches the requests of workers outside, or the permits, of one service with the cells that have
-/// jobs for it. Cells take turns (FairTurns). Pure: the caller sends each Ask to its cell, and
-/// passes the answer on. Not thread-safe.
+/// jobs for it. Cells take turns (FairTurns), and so do customers that requests are bound to. Pure:
+/// the caller sends each Ask to its cell, and passes the answer on. Not thread-safe.
 class LeaseMatching {
  public:
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
@@ -33,7 +27,7 @@ class LeaseMatching {
     std::uint64_t number = 0;             ///< Unique; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
     std::size_t max = 1;                  ///< Leases.
-    bool waits = true;                    ///< False: it ends as soon as no cell can be asked.
+    bool waits = true;  ///< False: it ends as soon as no cell can be asked or is about to answer.
   };
   /// Ask this cell for up to `count` leases for this request.
   struct Ask {
@@ -67,6 +61,8 @@ class LeaseMatching {
   void go_on(std::uint64_t request);
   /// A lease of the cell has ended after `service_time`.
   void ended(const CellKey& cell, microseconds service_time);
+  /// A lease of the customer's has ended after `service_time`.
+  void served(const std::string& customer, microseconds service_time);
   /// A lease of the cell was out before this object knew of the cell.
   void note_lease(const CellKey& cell);
 
@@ -93,31 +89,46 @@ class LeaseMatching {
     /// answer therefore promises no slot.
     std::size_t asks_overtaken = 0;
     std::set<std::string> wanted;  ///< It will offer a slot for these customers; "": for any.
+    bool undecided = false;        ///< Its answers will tell whether it can grant more.
+  };
+  /// The requests that are bound to one customer. In the ring of `customer_turns_` while one of
+  /// them is idle, and a cell may have work for it, as far as is known.
+  struct Customer : FairTurns::Party {
+    std::string name;
+    std::set<std::uint64_t> idle;  ///< Not asking.
+    std::size_t asks = 0;          ///< Not answered.
   };
   struct Waiting : Request {
     std::size_t granted = 0;
     bool asking = false;
+    bool withdrawn = false;
   };
 
   Cell& cell(const CellKey& key);
   void update_ring(Cell& cell);
   void try_again(const Cell& cell);
+  void try_again(const std::string& customer);
   Cell& take_back(const Ask& ask, std::size_t granted);
   void note_lane(Cell& cell, const Waiting& request, LaneState lane, bool is_overtaken);
   Ask ask(Waiting& request, Cell& cell, std::size_t permits);
   Cell* cell_for(const std::string& customer);
+  Customer& customer(const std::string& name);
+  void forget_if_idle(Customer& customer);
+  bool may_get_more(const Waiting& request) const;
   void ready(Waiting& request);
   void unready(const Waiting& request);
   void finish(Waiting& request);
   void finish_impatient();
 
   std::map<std::uint64_t, Waiting> requests_;
-  std::set<std::uint64_t> idle_;                               ///< Any customer, not asking.
-  std::map<std::string, std::set<std::uint64_t>> idle_bound_;  ///< By customer; no empty sets.
-  std::set<std::string> to_try_;  ///< Customers for whom a cell may have work, as far as is known.
+  std::set<std::uint64_t> idle_;       ///< Any customer, not asking.
   std::set<std::uint64_t> impatient_;  ///< Idle, and do not wait.
+  std::map<std::string, Customer> customers_;
+  FairTurns customer_turns_;
+  ClockMemory customer_clocks_;  ///< Of customers that are not in `customers_`.
   std::map<CellKey, Cell> cells_;
-  FairTurns turns_;  ///< Of the cells that can be asked for any customer.
+  FairTurns turns_;            ///< Of the cells that can be asked for any customer.
+  std::size_t undecided_ = 0;  ///< Cells.
   std::vector<std::uint64_t> finished_;
 };
 

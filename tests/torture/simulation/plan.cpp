@@ -268,6 +268,7 @@ void make_desks_small(OperationSizes& sizes, Dice& dice) {
   };
   make_small(sizes.desks.offered_slots_max);
   make_small(sizes.desks.leased_bytes_max);
+  make_small(sizes.desks.listed_bytes_max);
   make_small(sizes.desks.permits_max);
   make_small(sizes.batches.unanswered_max);
   make_small(sizes.batches.lines_per_turn);

@@ -524,6 +524,51 @@ TEST_CASE("cells share the workers of a pull service by the time of their jobs")
   CHECK(of_quick >= 14);  // Four of five in the long run.
 }
 
+TEST_CASE("workers that do not wait get jobs of the store, although others emptied the window") {
+  Fixture engine{40};
+  engine.limit_window({1, 4, 4 << 20});
+  engine.crash_and_restart();
+  for (int n = 0; n < 12; ++n) engine.submit(pulled(engine, std::to_string(n)));
+  for (const std::uint64_t request : {1, 2, 3}) {
+    engine.self()->send(engine.engine(),
+                        RequestLeases{request, "vm", "host", std::nullopt, 4, false});
+  }
+  engine.run_all();
+  int answers = 0;
+  while (engine.self()->has_next_message()) {
+    engine.self()->receive([&](const LeasesGranted& answer) {
+      CHECK_FALSE(answer.leases.empty());
+      answers += 1;
+    });
+  }
+  CHECK(answers == 3);
+}
+
+TEST_CASE("workers for one customer each share a slot by the time of their jobs") {
+  Fixture engine{1};
+  for (int n = 0; n < 30; ++n) {
+    for (const auto* customer : {"quick", "a-slow"}) {
+      engine.submit(pulled(engine, std::to_string(n), customer));
+    }
+  }
+  for (const auto* worker : {"1", "2"}) {
+    for (const auto* customer : {"quick", "a-slow"}) engine.wait_for_lease(worker, 1, customer);
+  }
+  int of_quick = 0;
+  for (int turn = 0; turn < 30; ++turn) {
+    const auto leases = engine.granted();
+    REQUIRE(leases.size() == 1);
+    const Job& job = *leases[0].job;
+    const bool is_quick = job.spec->customer == "quick";
+    of_quick += is_quick ? 1 : 0;
+    engine.pass(milliseconds{is_quick ? 10 : 40});
+    engine.wait_for_lease("again", 1, job.spec->customer);
+    REQUIRE(engine.end_lease(job.lease, success));
+  }
+  CHECK(of_quick >= 20);  // Four of five in the long run.
+  CHECK(of_quick <= 26);
+}
+
 TEST_CASE("leases of several cells fill one request") {
   Fixture engine{2, true};
   for (const auto* customer : {"a", "b", "c"}) {
@@ -553,7 +598,7 @@ TEST_CASE("an answer ends once the jobs of all its cells have as many bytes as i
     return engine.submit(pulled(engine, "a", customer));
   };
   const auto bytes = approximate_bytes(*engine.stored(submit("a")));
-  engine.limit_desks({.leased_bytes_max = bytes + 1});
+  engine.limit_desks({.leased_bytes_max = bytes + 1, .listed_bytes_max = bytes + 1});
   engine.crash_and_restart();
   for (const auto* customer : {"b", "c", "d", "e"}) submit(customer);
   CHECK(engine.lease("host-1", 5).size() == 2);

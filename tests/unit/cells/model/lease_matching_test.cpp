@@ -248,6 +248,127 @@ TEST_CASE("a cell that has more jobs of a customer is asked for each worker that
   CHECK(matching.take_finished() == Numbers{1, 2, 3});
 }
 
+TEST_CASE("a request that does not wait is decided by the answers to asks under way") {
+  LeaseMatching matching;
+  const std::optional<std::string> customer =
+      GENERATE(std::optional<std::string>{}, std::optional<std::string>{"a"});
+  matching.filled(a, 2);
+  matching.add({1, customer, 2});
+  const auto ask = matching.next_ask();
+  REQUIRE(ask == Ask{a, 1, 2});
+  matching.add({2, customer, 1, false});
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished().empty());
+  SECTION("the cell grants less than it was asked for") {
+    matching.fill(1);
+    matching.answered(*ask, 1, LaneState::more, 1);
+    CHECK(matching.next_ask() == Ask{a, 2, 1});
+  }
+  SECTION("the cell has no free slot") {
+    matching.answered(*ask, 2, LaneState::busy, 0);
+    CHECK_FALSE(matching.next_ask());
+    CHECK(matching.take_finished() == Numbers{1, 2});
+  }
+  SECTION("the cell has no more work") {
+    matching.answered(*ask, 2, LaneState::empty, 0);
+    CHECK_FALSE(matching.next_ask());
+    CHECK(matching.take_finished() == Numbers{1, 2});
+  }
+  SECTION("the request is withdrawn") {
+    matching.stop_waiting(2);
+    CHECK(matching.take_finished() == Numbers{2});
+  }
+}
+
+TEST_CASE("a request that is withdrawn while its cell is asked asks no other") {
+  LeaseMatching matching;
+  matching.filled(a, 1);
+  matching.filled(b, 1);
+  matching.add(request(1));
+  matching.add(request(2));
+  const auto first = matching.next_ask();
+  const auto second = matching.next_ask();
+  REQUIRE(first);
+  REQUIRE(second);
+  matching.stop_waiting(first->request);
+  matching.answered(*first, 0, LaneState::empty, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{first->request});
+}
+
+TEST_CASE("cells take turns for a customer that requests are bound to") {
+  LeaseMatching matching;
+  const CellKey other{"a", "y"};
+  const CellKey any{"*", "*"};
+  for (const auto& key : {a, other, any}) matching.filled(key, 100);
+  std::map<CellKey, int> granted;
+  for (std::uint64_t number = 1; number <= 600; ++number) {
+    matching.add({number, "a"});
+    const auto ask = matching.next_ask();
+    REQUIRE(ask);
+    matching.answered(*ask, 1, LaneState::more, 100);
+    matching.ended(ask->cell, ask->cell == other ? 2ms : 1ms);
+    ++granted[ask->cell];
+  }
+  CHECK(granted[a] > 230);
+  CHECK(granted[any] > 230);
+  CHECK(granted[other] > 110);
+}
+
+TEST_CASE("customers that requests are bound to take turns by service time") {
+  LeaseMatching matching;
+  const CellKey any{"*", "*"};
+  matching.filled(any, 100);
+  std::map<std::uint64_t, std::string> open;
+  std::uint64_t last = 0;
+  const auto add = [&](const std::string& customer) {
+    matching.add({++last, customer});
+    open[last] = customer;
+  };
+  for (const auto* customer : {"a", "a", "b", "b"}) add(customer);
+  std::map<std::string, int> granted;
+  for (int n = 0; n < 1100; ++n) {
+    const auto ask = matching.next_ask(1);
+    REQUIRE(ask);
+    const auto customer = open.at(ask->request);
+    matching.answered(*ask, 1, LaneState::more, 100);
+    matching.ended(any, customer == "a" ? 10ms : 1ms);
+    matching.served(customer, customer == "a" ? 10ms : 1ms);
+    ++granted[customer];
+    add(customer);
+  }
+  CHECK(granted["b"] > 9 * granted["a"]);
+  CHECK(granted["b"] < 11 * granted["a"]);
+}
+
+TEST_CASE("a customer whose only worker comes back after each lease keeps its turn") {
+  LeaseMatching matching;
+  const CellKey any{"*", "*"};
+  matching.filled(any, 100);
+  std::map<std::string, int> granted;
+  std::uint64_t last = 0;
+  matching.add({++last, "b"});
+  std::uint64_t of_b = last;
+  for (int n = 0; n < 110; ++n) {
+    matching.add({++last, "a"});  // Its former request has ended, and its lease too.
+    for (;;) {
+      const auto ask = matching.next_ask(1);
+      REQUIRE(ask);
+      const bool is_b = ask->request == of_b;
+      const std::string customer = is_b ? "b" : "a";
+      matching.answered(*ask, 1, LaneState::more, 100);
+      matching.ended(any, is_b ? 1ms : 10ms);
+      matching.served(customer, is_b ? 1ms : 10ms);
+      ++granted[customer];
+      if (!is_b) break;
+      matching.add({++last, "b"});
+      of_b = last;
+    }
+  }
+  CHECK(granted["b"] > 9 * granted["a"]);
+  CHECK(granted["b"] < 11 * granted["a"]);
+}
+
 TEST_CASE("cells take turns by service time") {
   LeaseMatching matching;
   matching.filled(a, 100'000);

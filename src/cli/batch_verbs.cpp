@@ -1,4 +1,5 @@
 // `cellctl batch …`
+#include <algorithm>
 #include <string>
 
 #include "src/cli/batch_view.hpp"
@@ -42,8 +43,10 @@ ExitCode batch_show(Session& session, const Arguments& arguments) {
 /// A temporary failure, such as a restart of celld, does not end the command.
 ExitCode batch_watch(Session& session, const Arguments& arguments) {
   const std::string id = arguments.words().front();
+  const auto interval =
+      std::max(arguments.duration("--interval").value_or(watch_interval), watch_interval_min);
   bool seen = false;
-  for (;; rest(arguments.duration("--interval").value_or(watch_interval))) {
+  for (;; rest(interval)) {
     try {
       const Answer answer = session.ask({.path = path_of(id)});
       const json::Value batch = document_of(answer);

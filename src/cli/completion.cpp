@@ -118,49 +118,56 @@ std::string bash_function(const CLI::App& app) {
   const std::string file_flags = flags_with(app, "FILE", " | ");
   const std::string other_flags = other_values(app, " | ");
   return R"(_cellctl() {
-  local word previous command='' words='' files='' skip='' i
-  word=${COMP_WORDS[COMP_CWORD]}
-  previous=${COMP_WORDS[COMP_CWORD - 1]}
-  COMPREPLY=()
+  local word previous command='' words='' files='' skip='' line=() i
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    # bash has split words such as URLs at these characters.
+    if [[ $i -gt 0 && (${COMP_WORDS[i]} == [:=]* || ${line[-1]} == *[:=]) ]]; then
+      line[-1]+=${COMP_WORDS[i]}
+    else
+      line+=("${COMP_WORDS[i]}")
+    fi
+  done
+  word=${line[-1]}
+  previous=${line[-2]}
+  if [[ $word == --*=* ]]; then
+    previous=${word%%=*}
+    word=${word#*=}
+  fi
   case $previous in
     )" + state_flags +
-         R"()
-      mapfile -t COMPREPLY < <(compgen -W ')" +
-         std::string(states) + R"(' -- "$word")
+         ") words='" + std::string(states) + "' ;;\n    " + file_flags + ") files=1 ;;\n    " +
+         other_flags + R"()
+      COMPREPLY=()
       return ;;
-    )" + file_flags +
-         R"()
-      mapfile -t COMPREPLY < <(compgen -f -- "$word")
-      return ;;
-    )" + other_flags +
-         R"()
-      return ;;
-  esac
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    if [ -n "$skip" ]; then
-      skip=''
-      continue
-    fi
-    case ${COMP_WORDS[i]} in
-      )" +
+    *)
+      for ((i = 1; i < ${#line[@]} - 1; i++)); do
+        if [ -n "$skip" ]; then
+          skip=''
+          continue
+        fi
+        case ${line[i]} in
+          )" +
          state_flags + " | " + file_flags + " | " + other_flags +
          R"() skip=1 ;;
-      -*) ;;
-      *)
-        case $command in
-          '') command=${COMP_WORDS[i]} ;;
-          submit | *' '*) ;;
-          *) command="$command ${COMP_WORDS[i]}" ;;
-        esac ;;
-    esac
-  done
-  case $command in
+          -*) ;;
+          *)
+            case $command in
+              '') command=${line[i]} ;;
+              submit | *' '*) ;;
+              *) command="$command ${line[i]}" ;;
+            esac ;;
+        esac
+      done
+      case $command in
 )" + arms(app, "words='", "'", " files=1") +
-         R"(  esac
+         R"(      esac ;;
+  esac
   mapfile -t COMPREPLY < <(
     compgen -W "$words" -- "$word"
     if [ -n "$files" ]; then compgen -f -- "$word"; fi
   )
+  # bash replaces only what follows the last of these characters.
+  COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*[:=]}"}"}")
 }
 )";
 }

@@ -14,7 +14,6 @@ namespace celld::cli {
 namespace {
 
 constexpr milliseconds watch_interval{2000};
-constexpr milliseconds watch_interval_min{100};
 constexpr std::size_t token_bytes_max = 4096;
 
 /// There is no flag for the token itself: every user of the machine can read command lines.

@@ -41,6 +41,9 @@ json::Value document_of(const Answer& answer);
 /// Sleeps between two attempts or refreshes.
 void rest(milliseconds duration);
 
+/// Between two requests of a command that watches, whatever its user asks for.
+inline constexpr milliseconds watch_interval_min{100};
+
 /// Calls `act` for each word, reports failures, and returns the code of the first. A failure that
 /// would recur for every word (celld unavailable, output not writable) ends the command.
 ExitCode for_each_word(const std::vector<std::string>& words,

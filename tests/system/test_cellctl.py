@@ -790,6 +790,11 @@ class Files(CellctlTest):
         self.assertEqual(self.complete("--json", "cell", "re"), {"resize", "resume"})
         self.assertEqual(self.complete("--url", "http://x", "job", "li"), {"list"})
         self.assertEqual(self.complete("job", "list", "--st"), {"--state"})
+        url = ["http", ":", "//127.0.0.1", ":", "8080"]  # As bash splits it.
+        self.assertEqual(self.complete("--url", *url, "job", "li"), {"list"})
+        self.assertEqual(self.complete("--url", "=", *url, "job", "li"), {"list"})
+        self.assertEqual(self.complete("job", "list", "--state", "=", "fa"), {"failed"})
+        self.assertEqual(self.complete("--url", *url), set())
         self.assertEqual(self.complete("job", "list", "--state", "s"), {"scheduled", "succeeded"})
         self.assertEqual(self.complete("job", "list", "--customer", ""), set())
         self.assertEqual(self.complete("submit", "--a"), {"--action", "--at"})
@@ -797,6 +802,9 @@ class Files(CellctlTest):
             pass
         self.assertEqual(self.complete("submit", "-f", "job"), {"job.json"})
         self.assertEqual(self.complete("config", "check", "job"), {"job.json"})
+        with open(os.path.join(self.directory, "a:b.json"), "w", encoding="utf-8"):
+            pass
+        self.assertEqual(self.complete("config", "check", "a", ":", "b"), {"b.json"})
 
     def test_the_completion_files_match_the_program(self):
         for shell, name in (("bash", "cellctl.bash"), ("zsh", "_cellctl"), ("fish", "cellctl.fish")):

@@ -18,7 +18,7 @@ namespace celld::cli {
 /// Why a request did not succeed.
 struct Setback {
   enum class Kind {
-    away,     ///< No answer, 429, 5xx, or 404 from a proxy: the same request may succeed later.
+    away,     ///< No answer from celld, 429 or 5xx: the same request may succeed later.
     lost,     ///< celld says that the lease is not live, or not this worker's (404, 409).
     invalid,  ///< The request itself: celld would refuse it again (400, 413, 422).
     refused,  ///< Any other answer.

@@ -33,3 +33,10 @@ TEST_CASE("no pause is shorter than celld asks for, and a long one has no lastin
   CHECK(pace.next(10, 1s) == 1s);
   CHECK(pace.next(0, 0s) == 1s);
 }
+
+TEST_CASE("the pause begins again from a shorter one that celld asks for") {
+  BatchPace pace;
+  CHECK(pace.next(20, 60s) == 60s);
+  CHECK(pace.next(20, 1s) == 1s);
+  CHECK(pace.next(20, 1s) == 2s);
+}

@@ -29,7 +29,7 @@ struct SqliteOptions {
   std::string path = "celld.db";  ///< Of the database; relative to the data directory.
   bool compact = false;           ///< Rewrite the database without its unused pages.
   CommitOptions commits;
-  std::int64_t wal_pages_max = 1000;  ///< A longer write-ahead log triggers a checkpoint.
+  std::int64_t wal_pages_max = 600;  ///< A longer write-ahead log triggers a checkpoint.
   /// A log that has grown beyond this is cut back once a checkpoint has copied all of it.
   std::int64_t wal_bytes_kept = 64 << 20;
   WriteLimits writes;

@@ -5,8 +5,8 @@ import time
 
 from shimmed import BROKEN, ENDED, Daemon, a_config, add_key
 
-# A checkpoint runs at 1,000 pages. A frame of the log is a page and 24 bytes.
-PREPARED_LOG_BYTES = 930 * (4096 + 24)
+# A checkpoint runs at 600 pages. A frame of the log is a page and 24 bytes.
+PREPARED_LOG_BYTES = 555 * (4096 + 24)
 EXIT_DEADLINE_S = 30.0
 RETENTION_MS = 86_400_000
 

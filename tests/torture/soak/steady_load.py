@@ -71,7 +71,7 @@ class Operator(threading.Thread):
 class SteadyLoad:
     WARM_UP_S = 8.0
     # The log of changes for clients that reconnect (8 MiB) is full after the first thousands of jobs.
-    # The write-ahead log has up to 16 MiB, and on a busy machine less at first.
+    # The write-ahead log grows while readers delay a checkpoint.
     GROWTH_MAX = {**ROWS_MAX, "bytes of memory": 8 << 20, "bytes of files": 18 << 20}
 
     def __init__(self, seed, environment=None, retention_ms=RETENTION_MS):

@@ -16,7 +16,7 @@ namespace celld::logs {
 struct Settings {
   Level level = Level::info;  ///< Lower levels are not written.
   Format format = Format::text;
-  std::size_t queue_lines_max = 8192;  ///< Beyond it, the oldest are lost; a line tells how many.
+  std::size_t queue_lines_max = 2048;  ///< Beyond it, the oldest are lost; a line tells how many.
   FloodControl::Limits floods{};
 };
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/providers/steady_now.hpp"
 
@@ -25,10 +26,11 @@ struct Writing {
   std::string document;
 };
 
-/// One buffer for all reads: libuv fills it and passes it to the read callback at once.
+/// One buffer for all reads: libuv fills it and passes it to the read callback at once. On the
+/// heap, because the linker clears thread-local arrays for each thread.
 void lend_buffer(uv_handle_t*, std::size_t, uv_buf_t* buffer) {
-  thread_local std::array<char, read_bytes> bytes;
-  *buffer = uv_buf_init(bytes.data(), bytes.size());
+  thread_local std::vector<char> bytes(read_bytes);
+  *buffer = uv_buf_init(bytes.data(), static_cast<unsigned>(bytes.size()));
 }
 
 CommandResult result_of(CommandEnd end) {

@@ -156,7 +156,7 @@ class Siege(EndToEnd):
                 self.fail(f"p99 {p99_ms:.2f} ms, not {most_ms:.2f}")
 
     @staticmethod
-    def waves(seconds=2.0):
+    def waves(seconds=1.0):
         """Counts the rounds of an attack that is repeated for this long: long enough to measure the
         99th percentile."""
         until = time.monotonic() + seconds

@@ -86,7 +86,7 @@ class Bombs(Siege):
         data = [request("POST", "/v1/jobs", body, JSON) for _, status, body in BOMBS
                 if status != 202]
         with self.siege():
-            for i in self.waves(3.0):
+            for i in self.waves(1.5):
                 wire.talk(self.daemon, data[i % len(data)], half_close=True)
 
     def test_encoded_bodies_are_never_decompressed(self):

@@ -244,7 +244,7 @@ class Readers(Siege):
         self.fill(9, 1_000_000)
         page = request("GET", "/v1/jobs?customer=filler&limit=1000")
         with self.siege():
-            for _ in self.waves(3.0):
+            for _ in self.waves(1.5):
                 wire.talk(self.daemon, page, page, half_close=True)
 
     def test_a_client_that_sends_too_much_and_reads_late_gets_the_whole_answer(self):

@@ -185,7 +185,7 @@ class Batches(PullSiege):
         with self.siege(), Crowd(self.daemon) as crowd:
             crowd.join(BATCHES_MAX).send(BATCH_HEAD)
             piece = chunk(b" " * 0x8000 + b"x")
-            for _ in self.waves(3.0):
+            for _ in self.waves(1.5):
                 crowd.send(piece)
                 time.sleep(0.005)
             crowd.reset()

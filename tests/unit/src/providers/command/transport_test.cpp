@@ -326,9 +326,9 @@ TEST_CASE("many commands run side by side") {
   }
 }
 
-constexpr int commands_in_a_row = 1'000;
+constexpr int commands_in_a_row = 300;
 
-TEST_CASE("a thousand commands in a row leave no process and no descriptor") {
+TEST_CASE("hundreds of commands in a row leave no process and no descriptor") {
   const auto children = children_of(::getpid());
   Commands commands;
   const auto supervisor = test::supervisor_of(commands);

@@ -184,10 +184,12 @@ class Driver {
     }
   }
 
-  /// Whether every job on the disk has ended, and no other will be submitted.
+  /// Whether every job on the disk has ended, and no other will be submitted: until a schedule is
+  /// removed, it may be about to submit one.
   bool all_ended() const {
     const auto& jobs = world_->disk->jobs();
-    return !world_->awaits_submission() && !(producers_ && producers_->are_sending()) &&
+    return world_->disk->content().schedules.empty() && !world_->awaits_submission() &&
+           !(producers_ && producers_->are_sending()) &&
            std::all_of(jobs.begin(), jobs.end(),
                        [](const auto& item) { return is_ended(item.second.job->state); });
   }

@@ -138,10 +138,12 @@ void World::note_failing(WatchedCircuit& circuit, SteadyTime began, const Circui
   }
 }
 
+/// Only calls from inside count. A worker outside may still have a lease from the time when the
+/// service was a pull service, which has no circuit.
 void World::note_circuit(const Job& before, AbortCause cause) {
   const auto given = handed_out_.find(before.lease);
   auto* circuit = watched_circuit(before.spec->services[before.step]);
-  if (!circuit || given == handed_out_.end()) return;
+  if (!circuit || given == handed_out_.end() || !given->second.worker.empty()) return;
   const auto& policy = *protection_.at(before.spec->services[before.step]).protection.circuit;
   const auto answer = answers_.find(before.lease);
   const bool timed_out = answer != answers_.end() && cause == AbortCause::timeout &&

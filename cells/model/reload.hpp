@@ -11,7 +11,7 @@
 // storing      Requests wait if they are for jobs that no cell of the new configuration may run:
 //              these need a service about to be removed, or would change their durability
 //              (durability.hpp). The reload waits until those already admitted are stored.
-// counting     The store counts the jobs of this kind that it holds.
+// counting     The store counts such jobs.
 // configuring  From here on, nothing can refuse the reload. Every cell adopts its new settings:
 //              then no dispatcher hands out a job that belongs to another cell.
 // moving       The backlogs in the store move to the cells that the routing names.

@@ -1,4 +1,4 @@
-// Schedules: jobs that are submitted again and again. Pure: what a schedule does at a given time.
+// Schedules, which submit a job repeatedly. Pure: decides what a schedule does at a given time.
 //
 // A schedule has one next due time. When that is reached, one decision follows: the time fires (a
 // job is submitted), is skipped, or is missed. The decision and a job on disk are one commit, so

@@ -3,8 +3,8 @@
 //
 // The first operation of a group makes the actor send itself a CommitGroup, which lands behind
 // everything that is in its mailbox by then. All of that is committed at once; then the actor sends
-// all the answers. After any failure, every request is answered with an error: only a restart shows
-// what a failed commit left on disk.
+// all the answers. After any failure, the actor answers every request with an error: only a restart
+// shows what a failed commit left on disk.
 //
 // The end of a job that is alone in its group may wait for a submission, and share its commit. A
 // client that sends one job after the other sends the next one just when the last one ends: without

@@ -1,4 +1,4 @@
-// The keys of the indexes of jobs, and what SQL says of their columns.
+// The keys of the indexes of jobs, and SQL text for their columns.
 #pragma once
 
 #include <array>

@@ -3,8 +3,8 @@
 // One actor sends each request to the store that it concerns, or to both. The transitions of jobs
 // in memory are those of MemoryJobs, applied in that actor, so that no answer about such a job
 // waits for the disk. One exception: a submission with an idempotency key first asks the other
-// store whether the key is in use there. Batches are in the other store, which receives from time
-// to time their counts of jobs in memory (BatchesInMemory).
+// store whether the key is in use there. Batches are in the other store, which from time to time
+// receives their counts of jobs in memory (BatchesInMemory).
 #pragma once
 
 #include <array>

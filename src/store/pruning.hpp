@@ -1,4 +1,4 @@
-// What the stores' ways to prune have in common.
+// Pruning code that the stores share.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What SQLite does not report about a write-ahead log.
+// Finds damage to a write-ahead log that SQLite does not report.
 #pragma once
 
 #include <string>

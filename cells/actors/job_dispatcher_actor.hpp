@@ -162,7 +162,6 @@ class JobDispatcherActor : public JobDispatcher::base {
   static std::size_t slots_ahead(const Lane& lane);
   static bool has_wanted_job(const Lane& lane);
   std::optional<std::string> candidate(Lane& lane) const;
-  std::optional<std::string> first_wanted(const Lane& lane) const;
   Lanes::value_type* first_wanting_lane();
   bool goes_before_inside(Lanes::value_type& lane);
   void offer_slot(Lanes::value_type& lane);

@@ -182,17 +182,8 @@ std::optional<std::string> JobDispatcherActor::candidate(Lane& lane) const {
   if (lane.reserved >= std::min(lane.queue.size(), most)) return std::nullopt;
   if (lane.wanted.contains(anybody)) return *lane.queue.next_customer();
   if (lane.reserved > 0) return std::nullopt;
-  return first_wanted(lane);
-}
-
-/// Of the customers whose jobs the desk would take, the one whose turn it is.
-std::optional<std::string> JobDispatcherActor::first_wanted(const Lane& lane) const {
-  const std::string* first = nullptr;
-  for (const auto& customer : lane.wanted) {
-    if (!lane.queue.has(customer)) continue;
-    if (!first || start_us(customer, 0) < start_us(*first, 0)) first = &customer;
-  }
-  return first ? std::optional{*first} : std::nullopt;
+  const std::string* next = lane.queue.next_customer(lane.wanted);
+  return next ? std::optional{*next} : std::nullopt;
 }
 
 /// Of the lanes that want a slot, the one that gets it; null: none wants one.

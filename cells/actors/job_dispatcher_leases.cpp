@@ -92,14 +92,8 @@ void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLe
   }
   const auto found = lanes_.find(message.service);
   if (found != lanes_.end()) {
-    Lane& lane = found->second;
-    answer.lane = lane_state(lane, message.customer);
-    answer.available = available(lane);
-    if (answer.lane == LaneState::empty && !message.customer && may_start() && has_free_slot() &&
-        lane.queue.is_fetching()) {
-      answer.lane = LaneState::more;  // Asked again, it waits for what the fetch brings.
-      lane.reported = true;
-    }
+    answer.lane = lane_state(found->second, message.customer);
+    answer.available = available(found->second);
   }
   granting_.deliver(owed, std::move(answer));
   dispatch(at);

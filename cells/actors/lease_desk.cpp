@@ -95,6 +95,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     LeaseOut lease;
     CellKey key;
     LaneHolder cell;
+    bool bound = false;  ///< Its request was bound to the job's customer.
   };
 
   static const std::string& service_of(const Job& job) { return job.spec->services[job.step]; }
@@ -165,7 +166,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     traffic_[service].granted += answer.leases.size();
     take_permits(service, ask.count, answer.leases);
     for (const auto& lease : answer.leases) {
-      note_out({lease, ask.cell, cell});
+      note_out({lease, ask.cell, cell, asked.customer.has_value()});
       got.leases.push_back(lease);
       bytes += approximate_bytes(*lease.job);
     }
@@ -308,13 +309,15 @@ class LeaseDeskActor : public LeaseDesk::base {
   }
 
   void keep(const LeaseKept& message) {
-    const bool is_new = !out_.contains(message.lease.job->lease);
+    const auto known = out_.find(message.lease.job->lease);
+    const bool is_new = known == out_.end();
+    const bool bound = !is_new && known->second.bound;
     const auto& service = service_of(*message.lease.job);
     if (is_new) matchings_[service].note_lease(message.key);
     if (const auto found = limited_.find(service); found != limited_.end()) {
       count_kept(found->second, message, is_new);
     }
-    note_out({message.lease, message.key, message.cell});
+    note_out({message.lease, message.key, message.cell, bound});
   }
 
   void over(const LeaseOver& message) {
@@ -322,6 +325,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     if (found == out_.end()) return;
     const JobPtr job = found->second.lease.job;
     const auto key = found->second.key;
+    const bool bound = found->second.bound;
     by_worker_.erase({worker_of(*job), message.lease});
     out_.erase(found);
     auto& traffic = traffic_[service_of(*job)];
@@ -331,7 +335,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     }
     traffic.ended.count(now());
     matchings_[service_of(*job)].ended(key, message.ran);
-    matchings_[service_of(*job)].served(job->spec->customer, message.ran);
+    matchings_[service_of(*job)].served(job->spec->customer, message.ran, bound);
     match(service_of(*job));
     forget_cell(key);
   }

@@ -145,6 +145,13 @@ const std::string* DispatchQueue::next_customer() {
   return next ? &next->name : nullptr;
 }
 
+const std::string* DispatchQueue::next_customer(const std::set<std::string>& among) const {
+  const auto* next = static_cast<const Customer*>(turns_.next([&](const FairTurns::Party& party) {
+    return among.contains(static_cast<const Customer&>(party).name);
+  }));
+  return next ? &next->name : nullptr;
+}
+
 JobPtr DispatchQueue::take() {
   auto* next = static_cast<Customer*>(turns_.next());
   return next ? take_first(*next) : nullptr;

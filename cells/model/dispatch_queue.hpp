@@ -95,6 +95,8 @@ class DispatchQueue {
 
   /// The customer whose job `take` would return; null when the window is empty.
   const std::string* next_customer();
+  /// The same for `take_of`, among these customers; null if the window has no job of any of them.
+  const std::string* next_customer(const std::set<std::string>& among) const;
 
   /// As `take`, but the first job of this customer; seeks one when the window has none.
   JobPtr take_of(const std::string& customer);

@@ -1,6 +1,7 @@
 // Whose turn it is to be served.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,13 @@ class FairTurns {
 
   /// The party whose turn it is; null when the ring is empty.
   Party* next();
+  /// The first party in the order of their turns for which `wanted` is true; null if there is none.
+  template <class Wanted>
+  const Party* next(const Wanted& wanted) const {
+    const auto found = std::find_if(ring_.begin(), ring_.end(),
+                                    [&](const Party* party) { return wanted(*party); });
+    return found == ring_.end() ? nullptr : *found;
+  }
   /// Whether the turn of `a` comes before that of `b`, whether they are in the ring or would join
   /// it.
   bool starts_before(const Party& a, const Party& b) const;

@@ -62,17 +62,9 @@ void LeaseMatching::finish(Waiting& request) {
   if (bound_to) forget_if_idle(customer(*bound_to));
 }
 
-/// A request that does not wait, or that has some leases, ends when no cell can be asked now. If it
-/// has none, the answers to asks under way decide first: cells count as busy meanwhile.
+/// A request that does not wait, or that has some leases, ends when no cell can be asked now.
 void LeaseMatching::finish_impatient() {
-  for (auto it = impatient_.begin(); it != impatient_.end();) {
-    Waiting& request = requests_.at(*it++);
-    if (request.granted > 0 || request.withdrawn || !may_get_more(request)) finish(request);
-  }
-}
-
-bool LeaseMatching::may_get_more(const Waiting& request) const {
-  return request.customer ? customers_.at(*request.customer).asks > 0 : undecided_ > 0;
+  while (!impatient_.empty()) finish(requests_.at(*impatient_.begin()));
 }
 
 std::vector<std::uint64_t> LeaseMatching::take_finished() {
@@ -89,13 +81,15 @@ LeaseMatching::Cell& LeaseMatching::cell(const CellKey& key) {
 
 /// The cell may have work for these customers now.
 void LeaseMatching::try_again(const Cell& cell) {
-  if (cell.key.customer != "*") return try_again(cell.key.customer);
-  for (auto& [name, customer] : customers_) try_again(name);
+  if (cell.key.customer == "*") {
+    for (auto& [name, customer] : customers_) try_again(customer);
+  } else if (const auto own = customers_.find(cell.key.customer); own != customers_.end()) {
+    try_again(own->second);
+  }
 }
 
-void LeaseMatching::try_again(const std::string& name) {
-  const auto found = customers_.find(name);
-  if (found != customers_.end() && !found->second.idle.empty()) customer_turns_.join(found->second);
+void LeaseMatching::try_again(Customer& customer) {
+  if (!customer.idle.empty()) customer_turns_.join(customer);
 }
 
 /// Puts the cell into the ring or takes it out, and forgets a cell without work and leases.
@@ -107,9 +101,6 @@ void LeaseMatching::update_ring(Cell& cell) {
   // A cell without a free slot is asked once, so that it knows that a worker waits.
   const bool unasked = cell.has_work && cell.asks == 0 && !cell.wanted.contains(anybody);
   cell.available > 0 || unasked ? turns_.join(cell) : turns_.leave(cell);
-  undecided_ -= cell.undecided ? 1 : 0;
-  cell.undecided = cell.has_work && cell.asks > 0 && !cell.wanted.contains(anybody);
-  undecided_ += cell.undecided ? 1 : 0;
   if (!cell.has_work && cell.asks == 0 && !cell.is_served()) cells_.erase(CellKey{cell.key});
 }
 
@@ -160,19 +151,20 @@ LeaseMatching::Customer& LeaseMatching::customer(const std::string& name) {
 }
 
 void LeaseMatching::forget_if_idle(Customer& customer) {
-  if (!customer.idle.empty() || customer.asks > 0 || customer.is_served()) return;
+  if (!customer.idle.empty() || customer.is_served()) return;
   customer_clocks_.note(customer.name, customer_turns_.clock_us(customer),
                         customer_turns_.now_us());
   customers_.erase(std::string{customer.name});
 }
 
-/// Counts the leases of all workers, as the turns are those of the customer's jobs.
-void LeaseMatching::served(const std::string& name, microseconds service_time) {
+/// Counts all leases of the customer, as the turns are those of its jobs. Only those of bound
+/// requests were charged.
+void LeaseMatching::served(const std::string& name, microseconds service_time, bool bound) {
   const auto found = customers_.find(name);
   if (found == customers_.end()) return customer_clocks_.add(name, service_time.count());
   Customer& customer = found->second;
-  customer.is_served() ? customer_turns_.ended(customer, service_time)
-                       : customer_turns_.owe(customer, service_time);
+  bound ? customer_turns_.ended(customer, service_time)
+        : customer_turns_.owe(customer, service_time);
   forget_if_idle(customer);
 }
 
@@ -228,10 +220,12 @@ LeaseMatching::Cell* LeaseMatching::cell_for(const std::string& customer) {
 }
 
 LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t permits) {
+  // Their service starts now, not when they last left their rings.
+  turns_.join(cell);
+  if (request.customer) customer_turns_.join(customer(*request.customer));
   unready(request);
   request.asking = true;
   const Ask made{cell.key, request.number, std::min(request.max - request.granted, permits)};
-  turns_.join(cell);  // Its service starts now, not when it last left the ring.
   for (std::size_t n = 0; n < made.count; ++n) turns_.charge(cell);
   cell.available -= std::min(cell.available, made.count);
   cell.asked += made.count;
@@ -239,7 +233,6 @@ LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t 
   if (request.customer) {
     cell.wanted.insert(*request.customer);  // Until it has answered.
     Customer& bound = customer(*request.customer);
-    bound.asks += 1;
     for (std::size_t n = 0; n < made.count; ++n) customer_turns_.charge(bound);
   }
   update_ring(cell);
@@ -252,7 +245,6 @@ LeaseMatching::Cell& LeaseMatching::take_back(const Ask& ask, std::size_t grante
   const auto request = requests_.find(ask.request);
   if (request != requests_.end() && request->second.customer) {
     Customer& bound = customer(*request->second.customer);
-    bound.asks -= 1;
     for (std::size_t n = granted; n < ask.count; ++n) {
       customer_turns_.ended(bound, microseconds{0});
     }
@@ -276,7 +268,7 @@ void LeaseMatching::answered(const Ask& ask, std::size_t granted, LaneState lane
     Waiting& request = found->second;
     note_lane(from, request, lane, is_overtaken);
     request.granted += granted;
-    request.granted >= request.max ? finish(request) : ready(request);
+    go_on(request);
   }
   update_ring(from);
 }
@@ -290,7 +282,8 @@ void LeaseMatching::note_lane(Cell& cell, const Waiting& request, LaneState lane
     return;
   }
   cell.wanted.erase(customer);
-  if (request.customer) try_again(customer);  // Others may wait for jobs of this customer.
+  // Others may wait for jobs of this customer.
+  if (request.customer) try_again(this->customer(customer));
   if (is_overtaken) try_again(cell);
 }
 
@@ -302,7 +295,11 @@ void LeaseMatching::lost(const Ask& ask) {
 
 void LeaseMatching::go_on(std::uint64_t request) {
   const auto found = requests_.find(request);
-  if (found != requests_.end()) ready(found->second);
+  if (found != requests_.end()) go_on(found->second);
+}
+
+void LeaseMatching::go_on(Waiting& request) {
+  request.withdrawn || request.granted >= request.max ? finish(request) : ready(request);
 }
 
 }  // namespace cells

@@ -27,7 +27,7 @@ class LeaseMatching {
     std::uint64_t number = 0;             ///< Unique; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
     std::size_t max = 1;                  ///< Leases.
-    bool waits = true;  ///< False: it ends as soon as no cell can be asked or is about to answer.
+    bool waits = true;                    ///< False: it ends as soon as no cell can be asked.
   };
   /// Ask this cell for up to `count` leases for this request.
   struct Ask {
@@ -61,8 +61,9 @@ class LeaseMatching {
   void go_on(std::uint64_t request);
   /// A lease of the cell has ended after `service_time`.
   void ended(const CellKey& cell, microseconds service_time);
-  /// A lease of the customer's has ended after `service_time`.
-  void served(const std::string& customer, microseconds service_time);
+  /// A lease of the customer's has ended after `service_time`. `bound`: it was granted to a request
+  /// that was bound to the customer.
+  void served(const std::string& customer, microseconds service_time, bool bound);
   /// A lease of the cell was out before this object knew of the cell.
   void note_lease(const CellKey& cell);
 
@@ -89,14 +90,12 @@ class LeaseMatching {
     /// answer therefore promises no slot.
     std::size_t asks_overtaken = 0;
     std::set<std::string> wanted;  ///< It will offer a slot for these customers; "": for any.
-    bool undecided = false;        ///< Its answers will tell whether it can grant more.
   };
   /// The requests that are bound to one customer. In the ring of `customer_turns_` while one of
   /// them is idle, and a cell may have work for it, as far as is known.
   struct Customer : FairTurns::Party {
     std::string name;
     std::set<std::uint64_t> idle;  ///< Not asking.
-    std::size_t asks = 0;          ///< Not answered.
   };
   struct Waiting : Request {
     std::size_t granted = 0;
@@ -107,15 +106,15 @@ class LeaseMatching {
   Cell& cell(const CellKey& key);
   void update_ring(Cell& cell);
   void try_again(const Cell& cell);
-  void try_again(const std::string& customer);
+  void try_again(Customer& customer);
   Cell& take_back(const Ask& ask, std::size_t granted);
   void note_lane(Cell& cell, const Waiting& request, LaneState lane, bool is_overtaken);
   Ask ask(Waiting& request, Cell& cell, std::size_t permits);
   Cell* cell_for(const std::string& customer);
   Customer& customer(const std::string& name);
   void forget_if_idle(Customer& customer);
-  bool may_get_more(const Waiting& request) const;
   void ready(Waiting& request);
+  void go_on(Waiting& request);
   void unready(const Waiting& request);
   void finish(Waiting& request);
   void finish_impatient();
@@ -127,8 +126,7 @@ class LeaseMatching {
   FairTurns customer_turns_;
   ClockMemory customer_clocks_;  ///< Of customers that are not in `customers_`.
   std::map<CellKey, Cell> cells_;
-  FairTurns turns_;            ///< Of the cells that can be asked for any customer.
-  std::size_t undecided_ = 0;  ///< Cells.
+  FairTurns turns_;  ///< Of the cells that can be asked for any customer.
   std::vector<std::uint64_t> finished_;
 };
 

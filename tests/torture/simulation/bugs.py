@@ -136,9 +136,9 @@ BUGS = (
         "a dispatcher that fills its last slot with a lease forgets that workers outside wait for "
         "the next one",
         "cells/actors/job_dispatcher_leases.cpp",
-        (("    answer.available = available(lane);\n",
-          "    answer.available = available(lane);\n"
-          "    if (BUG) lane.wanted.clear();\n"),),
+        (("    answer.available = available(found->second);\n",
+          "    answer.available = available(found->second);\n"
+          "    if (BUG) found->second.wanted.clear();\n"),),
     ),
     Bug(
         "shrink-inside", ("pool-size",),
@@ -218,8 +218,8 @@ BUGS = (
         "unlisted", ("lease-listed",),
         "the list of a worker's leases lacks those that it had before a restart",
         "cells/actors/lease_desk.cpp",
-        (("    note_out({message.lease, message.key, message.cell});\n",
-          "    note_out({message.lease, message.key, message.cell});\n"
+        (("    note_out({message.lease, message.key, message.cell, bound});\n",
+          "    note_out({message.lease, message.key, message.cell, bound});\n"
           "    if (BUG) by_worker_.erase({worker_of(*message.lease.job), "
           "message.lease.job->lease});\n"),),
     ),

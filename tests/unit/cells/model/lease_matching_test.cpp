@@ -248,52 +248,23 @@ TEST_CASE("a cell that has more jobs of a customer is asked for each worker that
   CHECK(matching.take_finished() == Numbers{1, 2, 3});
 }
 
-TEST_CASE("a request that does not wait is decided by the answers to asks under way") {
-  LeaseMatching matching;
-  const std::optional<std::string> customer =
-      GENERATE(std::optional<std::string>{}, std::optional<std::string>{"a"});
-  matching.filled(a, 2);
-  matching.add({1, customer, 2});
-  const auto ask = matching.next_ask();
-  REQUIRE(ask == Ask{a, 1, 2});
-  matching.add({2, customer, 1, false});
-  CHECK_FALSE(matching.next_ask());
-  CHECK(matching.take_finished().empty());
-  SECTION("the cell grants less than it was asked for") {
-    matching.fill(1);
-    matching.answered(*ask, 1, LaneState::more, 1);
-    CHECK(matching.next_ask() == Ask{a, 2, 1});
-  }
-  SECTION("the cell has no free slot") {
-    matching.answered(*ask, 2, LaneState::busy, 0);
-    CHECK_FALSE(matching.next_ask());
-    CHECK(matching.take_finished() == Numbers{1, 2});
-  }
-  SECTION("the cell has no more work") {
-    matching.answered(*ask, 2, LaneState::empty, 0);
-    CHECK_FALSE(matching.next_ask());
-    CHECK(matching.take_finished() == Numbers{1, 2});
-  }
-  SECTION("the request is withdrawn") {
-    matching.stop_waiting(2);
-    CHECK(matching.take_finished() == Numbers{2});
-  }
-}
-
 TEST_CASE("a request that is withdrawn while its cell is asked asks no other") {
   LeaseMatching matching;
   matching.filled(a, 1);
   matching.filled(b, 1);
-  matching.add(request(1));
-  matching.add(request(2));
-  const auto first = matching.next_ask();
-  const auto second = matching.next_ask();
-  REQUIRE(first);
-  REQUIRE(second);
-  matching.stop_waiting(first->request);
-  matching.answered(*first, 0, LaneState::empty, 0);
+  matching.add(request(1, 2));
+  const auto ask = matching.next_ask();
+  REQUIRE(ask);
+  matching.stop_waiting(1);
+  SECTION("the cell answers") {
+    matching.answered(*ask, 1, LaneState::empty, 0);
+  }
+  SECTION("the cell is gone") {
+    matching.lost(*ask);
+    matching.go_on(1);
+  }
   CHECK_FALSE(matching.next_ask());
-  CHECK(matching.take_finished() == Numbers{first->request});
+  CHECK(matching.take_finished() == Numbers{1});
 }
 
 TEST_CASE("cells take turns for a customer that requests are bound to") {
@@ -333,12 +304,27 @@ TEST_CASE("customers that requests are bound to take turns by service time") {
     const auto customer = open.at(ask->request);
     matching.answered(*ask, 1, LaneState::more, 100);
     matching.ended(any, customer == "a" ? 10ms : 1ms);
-    matching.served(customer, customer == "a" ? 10ms : 1ms);
+    matching.served(customer, customer == "a" ? 10ms : 1ms, true);
     ++granted[customer];
     add(customer);
   }
   CHECK(granted["b"] > 9 * granted["a"]);
   CHECK(granted["b"] < 11 * granted["a"]);
+}
+
+TEST_CASE("a customer is charged for its leases of workers that are bound to nobody, too") {
+  LeaseMatching matching;
+  const CellKey any{"*", "*"};
+  matching.filled(any, 100);
+  matching.add({1, "a", 1});
+  const auto long_one = matching.next_ask();
+  REQUIRE(long_one);
+  matching.answered(*long_one, 1, LaneState::more, 100);
+  matching.served("a", 1ms, false);
+  matching.served("a", 1s, true);
+  matching.add({2, "a"});
+  matching.add({3, "b"});
+  CHECK(matching.next_ask(1) == Ask{any, 3, 1});
 }
 
 TEST_CASE("a customer whose only worker comes back after each lease keeps its turn") {
@@ -358,7 +344,7 @@ TEST_CASE("a customer whose only worker comes back after each lease keeps its tu
       const std::string customer = is_b ? "b" : "a";
       matching.answered(*ask, 1, LaneState::more, 100);
       matching.ended(any, is_b ? 1ms : 10ms);
-      matching.served(customer, is_b ? 1ms : 10ms);
+      matching.served(customer, is_b ? 1ms : 10ms, true);
       ++granted[customer];
       if (!is_b) break;
       matching.add({++last, "b"});

@@ -121,7 +121,7 @@ std::string bash_function(const CLI::App& app) {
   local word previous command='' words='' files='' skip='' line=() i
   for ((i = 0; i <= COMP_CWORD; i++)); do
     # bash has split words such as URLs at these characters.
-    if [[ $i -gt 0 && (${COMP_WORDS[i]} == [:=]* || ${line[-1]} == *[:=]) ]]; then
+    if [[ $i -gt 1 && (${COMP_WORDS[i]} == [:=]* || ${line[-1]} == *[:=]) ]]; then
       line[-1]+=${COMP_WORDS[i]}
     else
       line+=("${COMP_WORDS[i]}")

@@ -795,6 +795,7 @@ class Files(CellctlTest):
         self.assertEqual(self.complete("--url", "=", *url, "job", "li"), {"list"})
         self.assertEqual(self.complete("job", "list", "--state", "=", "fa"), {"failed"})
         self.assertEqual(self.complete("--url", *url), set())
+        self.assertEqual(self.complete(":"), set())
         self.assertEqual(self.complete("job", "list", "--state", "s"), {"scheduled", "succeeded"})
         self.assertEqual(self.complete("job", "list", "--customer", ""), set())
         self.assertEqual(self.complete("submit", "--a"), {"--action", "--at"})

@@ -100,7 +100,7 @@ class LeaseMatching {
   struct Waiting : Request {
     std::size_t granted = 0;
     bool asking = false;
-    bool withdrawn = false;
+    bool withdrawn = false;  ///< It takes no more leases than it has.
   };
 
   Cell& cell(const CellKey& key);

@@ -380,7 +380,8 @@ class Client::Transfer {
       case httplib::Error::SSLServerVerification:
         return certificate_fault(connection, verification_fault());
       case httplib::Error::SSLConnection:
-        return silence(tls_fault("the connection broke or timed out in the TLS handshake"), is_broken_connection());
+        return silence(tls_fault("the connection broke or timed out in the TLS handshake"),
+                       is_broken_connection());
       default:
         return silence(httplib::to_string(error), false);
     }

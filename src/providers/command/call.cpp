@@ -27,7 +27,7 @@ struct Writing {
 };
 
 /// One buffer for all reads: libuv fills it and passes it to the read callback at once. On the
-/// heap, because the linker clears thread-local arrays for each thread.
+/// heap, because a thread-local array would take its pages in every thread.
 void lend_buffer(uv_handle_t*, std::size_t, uv_buf_t* buffer) {
   thread_local std::vector<char> bytes(read_bytes);
   *buffer = uv_buf_init(bytes.data(), static_cast<unsigned>(bytes.size()));

@@ -312,7 +312,7 @@ TEST_CASE("customers that requests are bound to take turns by service time") {
   CHECK(granted["b"] < 11 * granted["a"]);
 }
 
-TEST_CASE("a customer is charged for its leases of workers that are bound to nobody, too") {
+TEST_CASE("a customer's leases count for its turns, whichever workers have them") {
   LeaseMatching matching;
   const CellKey any{"*", "*"};
   matching.filled(any, 100);

@@ -423,11 +423,10 @@ TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended")
   Daemon daemon{true, limits};
   const auto posted = post_lines(daemon, repeated(good_job + "\n", 3));
   std::vector<cells::JobId> cancelled;
+  std::vector<cells::ListJobs> lists;
   std::promise<void> done;
   daemon.script->list_jobs = [&](const cells::ListJobs& list) {
-    CHECK(list.filter.batch == daemon.batch.id);
-    CHECK(list.filter.unfinished);
-    CHECK(list.limit == 3);
+    lists.push_back(list);
     cells::JobsListed page;
     for (cells::JobId id = list.before == 0 ? 4 : 2; page.jobs.size() < 2; --id) {
       auto job = std::make_shared<cells::Job>();
@@ -451,6 +450,11 @@ TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended")
   CHECK(answer.body["id"] == posted.body["id"]);
   done.get_future().wait();
   sync_with_script();
+  for (const auto& list : lists) {
+    CHECK(list.filter.batch == daemon.batch.id);
+    CHECK(list.filter.unfinished);
+    CHECK(list.limit == 3);
+  }
   CHECK(cancelled == std::vector<cells::JobId>{4, 3, 2, 1});
   CHECK(post(daemon, "", {}, "application/json", "/v1/batches/x/cancel").status == 404);
 }
@@ -499,6 +503,7 @@ TEST_CASE("a batch that is cancelled again during its cancellation is gone over 
                             spawn_batch_store(system, script)};
   const auto canceller = spawn_batch_canceller(system, engine, {});
   int passes = 0;
+  std::vector<cells::BatchId> marked;
   std::vector<bool> marks;
   std::promise<void> done;
   script->list_jobs = [&](const cells::ListJobs&) {
@@ -506,7 +511,7 @@ TEST_CASE("a batch that is cancelled again during its cancellation is gone over 
     return cells::JobsListed{};
   };
   script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
-    CHECK(mark.id == 5);
+    marked.push_back(mark.id);
     marks.push_back(mark.is_cancelled);
     if (passes == 1 && !mark.is_cancelled) caf::anon_send(canceller, CancelJobsOf{5});
     if (passes == 2) done.set_value();
@@ -516,6 +521,7 @@ TEST_CASE("a batch that is cancelled again during its cancellation is gone over 
   done.get_future().wait();
   sync_with_script();
   CHECK(passes == 2);
+  CHECK(std::count(marked.begin(), marked.end(), 5) == std::ssize(marked));
   CHECK(marks == (is_late ? std::vector<bool>{false, true, false} : std::vector<bool>{false}));
   for (const auto& actor :
        {caf::actor_cast<caf::actor>(canceller), caf::actor_cast<caf::actor>(engine.dispatcher),
@@ -530,10 +536,11 @@ TEST_CASE("a start continues every cancellation that the last life has not compl
   Daemon daemon{false, limits};
   std::set<cells::BatchId> completed;
   std::promise<void> done;
-  daemon.script->list_batches = [](const cells::ListBatches& list) {
+  std::set<std::size_t> limits_asked;
+  daemon.script->list_batches = [&](const cells::ListBatches& list) {
     cells::BatchesListed page;
     if (!list.only_cancelled) return page;  // The search for the latest batch.
-    CHECK(list.limit == 3);
+    limits_asked.insert(list.limit);
     for (const cells::BatchId id : {9, 8, 7, 5}) {
       if ((list.before != 0 && id >= list.before) || page.batches.size() == list.limit) continue;
       page.batches.emplace_back().id = id;
@@ -550,4 +557,5 @@ TEST_CASE("a start continues every cancellation that the last life has not compl
   done.get_future().wait();
   sync_with_script();
   CHECK(completed == std::set<cells::BatchId>{5, 7, 8, 9});
+  CHECK(limits_asked == std::set<std::size_t>{3});
 }

@@ -185,6 +185,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   caf::result<GrantAnswered> grant(const GrantLeases& message);
   void grant_now(const GrantLeases& message, std::uint64_t owed);
   bool is_fetching_for(const GrantLeases& message, Lane& lane);
+  bool may_bring_job_for(const GrantLeases& message, Lane& lane);
   void grant_sought(const std::string& lane);
   JobPtr take_for(Lane& lane, const GrantLeases& message, const Now& at);
   void granted(const std::vector<Lease>& leases, const GrantLeases& message, std::uint64_t owed);

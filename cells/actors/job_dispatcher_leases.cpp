@@ -54,8 +54,14 @@ void JobDispatcherActor::grant_now(const GrantLeases& message, std::uint64_t owe
 /// Whether the lane could grant a lease if the fetch that is under way brings a job. Even a worker
 /// that does not wait must get a job that is in the store but not in the window.
 bool JobDispatcherActor::is_fetching_for(const GrantLeases& message, Lane& lane) {
+  if (message.customer && !lane.queue.seeks(*message.customer)) return false;
+  return may_bring_job_for(message, lane);
+}
+
+/// Whether the window has no job for such a worker, but the store may have one, and a slot is free.
+bool JobDispatcherActor::may_bring_job_for(const GrantLeases& message, Lane& lane) {
   if (!may_start() || !has_free_slot()) return false;
-  if (message.customer) return lane.queue.seeks(*message.customer);
+  if (message.customer) return lane.queue.may_bring(*message.customer);
   fetch_for(message.service, lane.queue);
   return lane.queue.empty() && lane.queue.is_fetching();
 }
@@ -92,8 +98,11 @@ void JobDispatcherActor::granted(const std::vector<Lease>& leases, const GrantLe
   }
   const auto found = lanes_.find(message.service);
   if (found != lanes_.end()) {
-    answer.lane = lane_state(found->second, message.customer);
-    answer.available = available(found->second);
+    Lane& lane = found->second;
+    const bool may_follow = lane.kind == LaneKind::leases && may_bring_job_for(message, lane);
+    if (may_follow) lane.reported = true;
+    answer.lane = may_follow ? LaneState::more : lane_state(lane, message.customer);
+    answer.available = available(lane);
   }
   granting_.deliver(owed, std::move(answer));
   dispatch(at);

@@ -174,6 +174,10 @@ bool DispatchQueue::seeks(const std::string& name) const {
   return found && found->sought;
 }
 
+bool DispatchQueue::may_bring(const std::string& name) const {
+  return !is_blocked(name) && (seeks(name) || may_hide_jobs(name));
+}
+
 JobPtr DispatchQueue::take_first(Customer& customer) {
   const auto first = customer.jobs.begin();
   JobPtr job = std::move(first->second);

@@ -104,6 +104,8 @@ class DispatchQueue {
   bool has(const std::string& customer) const;
   /// Whether a job of this customer has been sought, and the store has not answered yet.
   bool seeks(const std::string& customer) const;
+  /// Whether the window has no job of this customer, but the store may have one that may start.
+  bool may_bring(const std::string& customer) const;
 
   /// The job was taken, and moved to another lane. The answer to a fetch under way may still list
   /// it.

@@ -16,6 +16,7 @@ void LeaseMatching::add(Request request) {
   const auto number = request.number;
   Waiting waiting;
   static_cast<Request&>(waiting) = std::move(request);
+  waiting.asks_before = last_ask_;
   ready(requests_.emplace(number, std::move(waiting)).first->second);
 }
 
@@ -42,11 +43,16 @@ void LeaseMatching::ready(Waiting& request) {
   } else {
     idle_.insert(request.number);
   }
-  if (!request.waits || request.granted > 0) impatient_.insert(request.number);
+  if (request.granted > 0) {
+    content_.insert(request.number);
+  } else if (!request.waits) {
+    impatient_.insert(request.number);
+  }
 }
 
 void LeaseMatching::unready(const Waiting& request) {
   idle_.erase(request.number);
+  content_.erase(request.number);
   impatient_.erase(request.number);
   if (!request.customer) return;
   Customer& bound = customer(*request.customer);
@@ -62,9 +68,22 @@ void LeaseMatching::finish(Waiting& request) {
   if (bound_to) forget_if_idle(customer(*bound_to));
 }
 
-/// A request that does not wait, or that has some leases, ends when no cell can be asked now.
+/// No cell can be asked now. Requests with some leases end, and so do, in their order, those that
+/// do not wait, unless a cell may yet have something for them.
 void LeaseMatching::finish_impatient() {
-  while (!impatient_.empty()) finish(requests_.at(*impatient_.begin()));
+  while (!content_.empty()) finish(requests_.at(*content_.begin()));
+  while (!impatient_.empty()) {
+    Waiting& first = requests_.at(*impatient_.begin());
+    if (may_get_more(first)) return;
+    finish(first);
+  }
+}
+
+/// A cell that was asked for all that it seemed to have looks empty until it answers. Later asks of
+/// requests that wait do not count, because there may be no end of them.
+bool LeaseMatching::may_get_more(const Waiting& request) const {
+  return (!open_asks_.empty() && *open_asks_.begin() <= request.asks_before) ||
+         (!impatient_asking_.empty() && *impatient_asking_.begin() < request.number);
 }
 
 std::vector<std::uint64_t> LeaseMatching::take_finished() {
@@ -225,6 +244,9 @@ LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t 
   if (request.customer) customer_turns_.join(customer(*request.customer));
   unready(request);
   request.asking = true;
+  request.ask = ++last_ask_;
+  open_asks_.insert(request.ask);
+  if (request.is_impatient()) impatient_asking_.insert(request.number);
   const Ask made{cell.key, request.number, std::min(request.max - request.granted, permits)};
   for (std::size_t n = 0; n < made.count; ++n) turns_.charge(cell);
   cell.available -= std::min(cell.available, made.count);
@@ -242,9 +264,11 @@ LeaseMatching::Ask LeaseMatching::ask(Waiting& request, Cell& cell, std::size_t 
 /// The ask is over: takes back what the cell and the customer were charged for leases that the cell
 /// did not grant.
 LeaseMatching::Cell& LeaseMatching::take_back(const Ask& ask, std::size_t granted) {
-  const auto request = requests_.find(ask.request);
-  if (request != requests_.end() && request->second.customer) {
-    Customer& bound = customer(*request->second.customer);
+  const auto& request = requests_.at(ask.request);
+  open_asks_.erase(request.ask);
+  impatient_asking_.erase(request.number);
+  if (request.customer) {
+    Customer& bound = customer(*request.customer);
     for (std::size_t n = granted; n < ask.count; ++n) {
       customer_turns_.ended(bound, microseconds{0});
     }
@@ -261,15 +285,14 @@ void LeaseMatching::answered(const Ask& ask, std::size_t granted, LaneState lane
                              std::size_t available) {
   const bool is_overtaken = cell(ask.cell).asks_overtaken > 0;
   Cell& from = take_back(ask, granted);
+  const bool had_work = from.has_work;
   from.has_work = lane != LaneState::empty;
   from.available = lane == LaneState::more ? available - std::min(available, from.asked) : 0;
-  const auto found = requests_.find(ask.request);
-  if (found != requests_.end()) {
-    Waiting& request = found->second;
-    note_lane(from, request, lane, is_overtaken);
-    request.granted += granted;
-    go_on(request);
-  }
+  Waiting& request = requests_.at(ask.request);
+  note_lane(from, request, lane, is_overtaken);
+  request.granted += granted;
+  go_on(request);
+  if (from.has_work && !had_work) try_again(from);
   update_ring(from);
 }
 

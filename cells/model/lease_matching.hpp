@@ -27,7 +27,9 @@ class LeaseMatching {
     std::uint64_t number = 0;             ///< Unique; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
     std::size_t max = 1;                  ///< Leases.
-    bool waits = true;                    ///< False: it ends as soon as no cell can be asked.
+    /// False: it ends as soon as no cell can be asked, and no ask is open that was made before the
+    /// request came, or for an earlier request that does not wait.
+    bool waits = true;
   };
   /// Ask this cell for up to `count` leases for this request.
   struct Ask {
@@ -99,8 +101,12 @@ class LeaseMatching {
   };
   struct Waiting : Request {
     std::size_t granted = 0;
+    std::uint64_t asks_before = 0;  ///< Asks up to this number were made before the request came.
+    std::uint64_t ask = 0;          ///< The number of its own last ask.
     bool asking = false;
     bool withdrawn = false;  ///< It takes no more leases than it has.
+
+    bool is_impatient() const { return !waits || granted > 0; }
   };
 
   Cell& cell(const CellKey& key);
@@ -117,11 +123,16 @@ class LeaseMatching {
   void go_on(Waiting& request);
   void unready(const Waiting& request);
   void finish(Waiting& request);
+  bool may_get_more(const Waiting& request) const;
   void finish_impatient();
 
   std::map<std::uint64_t, Waiting> requests_;
   std::set<std::uint64_t> idle_;       ///< Any customer, not asking.
-  std::set<std::uint64_t> impatient_;  ///< Idle, and do not wait.
+  std::set<std::uint64_t> content_;    ///< Idle, and have some leases.
+  std::set<std::uint64_t> impatient_;  ///< Idle, have no lease, and do not wait.
+  std::uint64_t last_ask_ = 0;
+  std::set<std::uint64_t> open_asks_;         ///< Not answered.
+  std::set<std::uint64_t> impatient_asking_;  ///< Requests.
   std::map<std::string, Customer> customers_;
   FairTurns customer_turns_;
   ClockMemory customer_clocks_;  ///< Of customers that are not in `customers_`.

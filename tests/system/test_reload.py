@@ -265,12 +265,13 @@ class Services(ReloadTest):
 
     def test_jobs_held_for_a_service_run_once_it_is_configured(self):
         self.start()
-        job_id = self.submit(a_job(services=["billing"], delay_ms=200))
+        self.client.post("/v1/admin/cells/*/*/pause", {})
+        job_id = self.submit(a_job(services=["billing"]))
         self.assertEqual(self.daemon.stop(), 0)
         config = a_config(self.provider)
         del config["services"]["billing"]
         self.restart(config)
-        self.wait_for_state(job_id, "queued")
+        self.assertEqual(self.client.post("/v1/admin/cells/*/*/resume", {}).status, 200)
         stays(lambda: self.job(job_id)["state"] == "queued", "the job is held")
         self.reload()
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")

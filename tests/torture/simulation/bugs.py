@@ -136,9 +136,8 @@ BUGS = (
         "a dispatcher that fills its last slot with a lease forgets that workers outside wait for "
         "the next one",
         "cells/actors/job_dispatcher_leases.cpp",
-        (("    answer.available = available(found->second);\n",
-          "    answer.available = available(found->second);\n"
-          "    if (BUG) found->second.wanted.clear();\n"),),
+        (("    answer.available = available(lane);\n",
+          "    answer.available = available(lane);\n    if (BUG) lane.wanted.clear();\n"),),
     ),
     Bug(
         "shrink-inside", ("pool-size",),

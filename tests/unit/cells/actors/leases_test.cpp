@@ -524,6 +524,26 @@ TEST_CASE("cells share the workers of a pull service by the time of their jobs")
   CHECK(of_quick >= 14);  // Four of five in the long run.
 }
 
+TEST_CASE("workers that do not wait get jobs of the store, although others emptied the window") {
+  const auto customer = GENERATE(std::optional<std::string>{}, std::optional<std::string>{"acme"});
+  Fixture engine{40};
+  engine.limit_window({1, 4, 4 << 20});
+  engine.crash_and_restart();
+  for (int n = 0; n < 12; ++n) engine.submit(pulled(engine, std::to_string(n)));
+  for (const std::uint64_t request : {1, 2, 3}) {
+    engine.self()->send(engine.engine(), RequestLeases{request, "vm", "host", customer, 4, false});
+  }
+  engine.run_all();
+  int answers = 0;
+  while (engine.self()->has_next_message()) {
+    engine.self()->receive([&](const LeasesGranted& answer) {
+      CHECK(answer.leases.size() == 4);
+      answers += 1;
+    });
+  }
+  CHECK(answers == 3);
+}
+
 TEST_CASE("workers for one customer each share a slot by the time of their jobs") {
   Fixture engine{1};
   for (int n = 0; n < 30; ++n) {

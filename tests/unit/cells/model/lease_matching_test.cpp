@@ -52,6 +52,115 @@ TEST_CASE("a request that does not wait ends when no cell can be asked") {
   CHECK(matching.take_finished().empty());
 }
 
+TEST_CASE("a request that does not wait gets what an earlier one leaves") {
+  LeaseMatching matching;
+  matching.filled(a, 2);
+  matching.add(request(1, 5, false));
+  const auto first = matching.next_ask();
+  REQUIRE(first == Ask{a, 1, 5});
+  matching.add(request(2, 1, false));
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished().empty());
+  SECTION("of a cell that had more") {
+    matching.answered(*first, 5, LaneState::more, 3);
+    CHECK(matching.next_ask() == Ask{a, 2, 1});
+  }
+  SECTION("of a cell whose window is being filled") {
+    matching.answered(*first, 5, LaneState::more, 0);
+    CHECK(matching.next_ask() == Ask{a, 2, 1});
+  }
+  SECTION("or nothing, if the cell is empty or busy") {
+    matching.answered(*first, 5, GENERATE(LaneState::empty, LaneState::busy), 0);
+    CHECK_FALSE(matching.next_ask());
+    CHECK(matching.take_finished() == Numbers{1, 2});
+  }
+  SECTION("or nothing, if the cell is gone") {
+    matching.lost(*first);
+    CHECK_FALSE(matching.next_ask());
+    CHECK(matching.take_finished() == Numbers{2});
+  }
+}
+
+TEST_CASE("a request that does not wait is held by no later ask for workers that wait") {
+  LeaseMatching matching;
+  matching.filled(a, 1);
+  matching.add(request(1));
+  const auto first = matching.next_ask();
+  REQUIRE(first == Ask{a, 1, 1});
+  matching.add(request(2, 1, false));
+  matching.filled(b, 0);
+  const auto second = matching.next_ask();
+  REQUIRE(second == Ask{b, 2, 1});
+  matching.answered(*second, 0, LaneState::busy, 0);
+  matching.add({3, "b"});
+  CHECK(matching.next_ask() == Ask{b, 3, 1});
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished().empty());  // Cell a may have more.
+  matching.answered(*first, 1, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{1, 2});
+}
+
+TEST_CASE("requests that do not wait get, one after the other, what a cell brings from the store") {
+  LeaseMatching matching;
+  matching.filled(a, 4);
+  for (const std::uint64_t number : {1, 2, 3}) matching.add(request(number, 4, false));
+  for (const std::uint64_t number : {1, 2, 3}) {
+    const auto ask = matching.next_ask();
+    REQUIRE(ask == Ask{a, number, 4});
+    CHECK_FALSE(matching.next_ask());
+    CHECK(matching.take_finished().empty());
+    matching.answered(*ask, 4, LaneState::more, 0);
+    CHECK(matching.take_finished() == Numbers{number});
+  }
+}
+
+TEST_CASE("a request with some leases ends before one that has none and came earlier") {
+  LeaseMatching matching;
+  matching.filled(a, 2);
+  matching.add(request(1, 2));
+  const auto first = matching.next_ask();
+  REQUIRE(first == Ask{a, 1, 2});
+  matching.add(request(2, 1, false));
+  CHECK_FALSE(matching.next_ask());
+  matching.filled(b, 1);
+  matching.add({3, "b", 5});
+  auto ask = matching.next_ask();
+  REQUIRE(ask == Ask{b, 2, 1});
+  matching.answered(*ask, 0, LaneState::busy, 0);
+  ask = matching.next_ask();
+  REQUIRE(ask == Ask{b, 3, 5});
+  matching.answered(*ask, 2, LaneState::busy, 0);
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished() == Numbers{3});
+}
+
+TEST_CASE("a request that does not wait gets a job of its customer that an earlier one leaves") {
+  LeaseMatching matching;
+  matching.filled(a, 0);
+  matching.add({1, "a", 1, false});
+  const auto first = matching.next_ask();
+  REQUIRE(first == Ask{a, 1, 1});
+  matching.add({2, "a", 1, false});
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished().empty());
+  matching.answered(*first, 1, LaneState::more, 0);
+  CHECK(matching.next_ask() == Ask{a, 2, 1});
+}
+
+TEST_CASE("a cell that was emptied while it was asked, and has more, is asked for every customer") {
+  LeaseMatching matching;
+  matching.filled(a, 1);
+  matching.add(request(1));
+  const auto first = matching.next_ask();
+  REQUIRE(first == Ask{a, 1, 1});
+  matching.emptied(a);
+  matching.add({2, "a"});
+  CHECK_FALSE(matching.next_ask());
+  matching.answered(*first, 1, LaneState::more, 0);
+  CHECK(matching.next_ask() == Ask{a, 2, 1});
+}
+
 TEST_CASE("one job makes one request ask") {
   LeaseMatching matching;
   for (std::uint64_t number = 1; number <= 1000; ++number) matching.add(request(number));

@@ -136,7 +136,7 @@ class JobDispatcherActor : public JobDispatcher::base {
 
     DispatchQueue queue;
     LaneKind kind;
-    bool reported = false;  ///< The desk knows that the lane has work.
+    bool reported = false;  ///< The desk believes that the lane has work.
     /// Customers whose jobs the desk still wants although it got none, for lack of a slot or a job;
     /// "": any customer.
     std::set<std::string> wanted;

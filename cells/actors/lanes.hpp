@@ -42,7 +42,7 @@ struct RequestLeases {
   std::string worker;
   std::optional<std::string> customer;  ///< Only jobs of this customer.
   std::size_t max = 1;
-  bool wait = true;  ///< False: answer at once when there is no job now.
+  bool wait = true;  ///< False: answer as soon as it is known that there is no job now.
 };
 struct LeasesGranted {
   std::vector<LeaseOut> leases;
@@ -136,7 +136,7 @@ struct GrantLeases {
 struct GrantAnswered {
   std::vector<LeaseOut> leases;
   LaneState lane = LaneState::empty;
-  std::size_t available = 0;  ///< How many more it could grant at once.
+  std::size_t available = 0;  ///< How many more it could grant at once; perhaps 0 with `more`.
 };
 
 /// There is nothing to hand out for this service: free the slot that was offered, and offer no
@@ -215,7 +215,7 @@ using LaneHolder = caf::typed_actor<
     caf::replies_to<DescribeLane>::with<LaneDescribed>, caf::reacts_to<ReturnLeases>,
     caf::replies_to<ExtendLease>::with<LeaseExtended>, caf::replies_to<EndLease>::with<LeaseEnded>>;
 
-/// A lane of this cell was empty, and now has work.
+/// A lane of this cell, which the desk took for empty, has work.
 struct LaneFilled {
   std::string service;
   CellKey key;

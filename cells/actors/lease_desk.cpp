@@ -156,7 +156,6 @@ class LeaseDeskActor : public LeaseDesk::base {
     };
     if (!limited_.contains(service)) return over();
     note_unanswered(service, ask.cell, true);
-    match(service);
     request(cell, caf::infinite, DescribeLane{service})
         .then([over](const LaneDescribed&) { over(); }, [over](const caf::error&) { over(); });
   }

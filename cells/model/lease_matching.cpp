@@ -79,8 +79,9 @@ void LeaseMatching::finish_impatient() {
   }
 }
 
-/// A cell that was asked for all that it seemed to have looks empty until it answers. Later asks of
-/// requests that wait do not count, because there may be no end of them.
+/// A cell that was asked for all that it seemed to have looks empty until it answers. Later asks do
+/// not count, unless they are for an earlier request that is about to end: there may be no end of
+/// asks for those that wait.
 bool LeaseMatching::may_get_more(const Waiting& request) const {
   return (!open_asks_.empty() && *open_asks_.begin() <= request.asks_before) ||
          (!impatient_asking_.empty() && *impatient_asking_.begin() < request.number);
@@ -287,7 +288,8 @@ void LeaseMatching::answered(const Ask& ask, std::size_t granted, LaneState lane
   Cell& from = take_back(ask, granted);
   const bool had_work = from.has_work;
   from.has_work = lane != LaneState::empty;
-  from.available = lane == LaneState::more ? available - std::min(available, from.asked) : 0;
+  // `more` is worth one ask, whatever the others that are open may take.
+  from.available = lane == LaneState::more ? std::max(available, from.asked + 1) - from.asked : 0;
   Waiting& request = requests_.at(ask.request);
   note_lane(from, request, lane, is_overtaken);
   request.granted += granted;

@@ -24,11 +24,11 @@ class LeaseMatching {
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
   struct Request {
-    std::uint64_t number = 0;             ///< Unique; the lower one goes first.
+    std::uint64_t number = 0;             ///< Unique, ascending; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
     std::size_t max = 1;                  ///< Leases.
     /// False: it ends as soon as no cell can be asked, and no ask is open that was made before the
-    /// request came, or for an earlier request that does not wait.
+    /// request came, or for an earlier request that does not wait or has some leases.
     bool waits = true;
   };
   /// Ask this cell for up to `count` leases for this request.

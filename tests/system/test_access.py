@@ -9,6 +9,7 @@ import subprocess
 import unittest
 
 from daemon import DEADLINE_S, Client, Daemon, EndToEnd, a_config, a_job, wait_until
+from stream import Stream
 from tokens import SCOPES, TOKENS, bearer, sha256, the_auth
 
 NO_SUCH_JOB = "There is no such job."
@@ -308,6 +309,9 @@ class Access(EndToEnd):
             connection.request("GET", "/v1/events" + query, headers=bearer("acme"))
             streams.append(connection.getresponse())
             self.assertEqual(streams[-1].status, 200)
+        before = Stream(self.daemon, "/v1/events", token=TOKENS["acme"])
+        before.position()
+        before.close()
         other = self.submit_as("submit", customer="bolt")
         self.assertEqual(self.of("bolt").get(f"/v1/jobs/{other}/events").status, 200)
         own = self.submit_as("acme")
@@ -320,6 +324,9 @@ class Access(EndToEnd):
             self.assertIn(own.encode(), received)
             self.assertNotIn(other.encode(), received)
             self.assertNotIn(b"bolt", received)
+        back = Stream(self.daemon, "/v1/events", before.last_event_id, token=TOKENS["acme"])
+        self.addCleanup(back.close)
+        self.assertEqual({job["id"] for job in back.jobs(3)}, {own})
 
     def test_a_key_of_one_customer_is_unknown_to_another(self):
         first = self.of("bolt").post("/v1/jobs", a_job(customer="bolt"), **{"Idempotency-Key": "k"})

@@ -226,6 +226,16 @@ class Requests(CellctlTest):
                                 code=NOT_ENDED)
         self.assertEqual(done.stdout, "job 06f3k9v2m8qzr is running\n")
 
+    def test_a_wait_ends_in_time_when_each_stream_ends_at_once(self):
+        url, _ = self.canned((200, {"Content-Type": "text/event-stream"},
+                              b'event: job.state\ndata: {"id": "06f3k9v2m8qzr", "state": "running"}'
+                              b"\n\n"))
+        done = self.run_cellctl("job", "wait", "06f3k9v2m8qzr", "--timeout", "700ms", "--url", url,
+                                code=NOT_ENDED)
+        pauses = [int(ms) for ms in re.findall(r"; reconnecting in (\d+)ms\n", done.stderr)]
+        self.assertEqual(pauses[0], 500)
+        self.assertLessEqual(sum(pauses), 700)
+
     def test_no_value_adds_a_line_to_a_request(self):
         url, requests = self.canned((202, {}, Repeating.JOB))
         done = self.run_cellctl(*self.a_submit("--url", url, "--key", "k\r\nX-Y: z"), code=USAGE)
@@ -396,6 +406,12 @@ class Jobs(CellctlTest):
         states = [json.loads(self.a_line(following.stdout)) for _ in range(3)]
         self.assertEqual([job["state"] for job in states], ["queued", "running", "succeeded"])
         self.assertEqual({job["customer"] for job in states}, {"bolt"})
+
+    def test_events_are_asked_for_by_customer_and_product(self):
+        url, requests = self.canned((404, {}, b"{}"))
+        refused = self.begin("job", "events", "--customer", "a", "--product", "b", "--url", url)
+        refused.wait(DEADLINE_S)
+        self.assertEqual([path for path, _, _ in requests], ["/v1/events?customer=a&product=b"])
 
     def test_a_pipe_that_is_closed_early_ends_cellctl_silently(self):
         self.start()

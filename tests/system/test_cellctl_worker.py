@@ -59,6 +59,22 @@ class Detour(Forgetful):
         return super().response()
 
 
+class LostAnswer(Forgetful):
+    """Grants its lease in an answer that a proxy loses."""
+
+    def response(self):
+        path = self.path.partition("?")[0]
+        asked = [seen for seen, _, _ in self.requests if seen == "/v1/services/vm/leases"]
+        document = {"leases": []}
+        if path == "/v1/services/vm/leases" and len(asked) == 1:
+            return 502, {"Content-Type": "text/plain"}, b"502 bad gateway"
+        if path == "/v1/leases":
+            document = {"items": [self.LEASE] if asked else []}
+        elif path == "/v1/leases/report":
+            document = {"results": [{"lease": "L1", "status": 200}]}
+        return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+
 class Worker(CellctlTest):
     def start(self, config=None, **changes):
         super().start(config, **{"services": SERVICES, **changes})
@@ -127,6 +143,13 @@ class Worker(CellctlTest):
 
     def test_a_404_that_is_not_from_celld_does_not_end_a_lease(self):
         self.outlast(Detour)
+
+    def test_a_lease_whose_answer_was_lost_is_taken_up(self):
+        url, requests = self.serve(LostAnswer)
+        worker = self.work("true", CELLD_URL=url)
+        wait_until(lambda: "/v1/leases/report" in [request[0] for request in requests],
+                   "the lease is reported")
+        self.stop(worker)
 
     def outlast(self, server):
         """A lease of this server gets its second heartbeat and its second report."""

@@ -1,7 +1,10 @@
-"""`celld --compact`, and a database that another program made."""
+"""The database file: what celld indexes in it, `celld --compact`, and a file that another program
+made."""
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import unittest
 
@@ -26,6 +29,20 @@ class Compact(EndToEnd):
         """Of the database with its write-ahead log, which may hold what a stopped celld wrote last."""
         files = (self.database(), self.database() + "-wal")
         return sum(os.path.getsize(file) for file in files if os.path.exists(file))
+
+    def indexed_id(self):
+        """The indexes in the file have all jobs up to this one; celld has the others in memory."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.database()}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT value FROM settings WHERE name = 'indexed_id'").fetchone()[0]
+
+    def test_as_many_jobs_are_indexed_in_memory_as_the_configuration_says(self):
+        self.start(store={"recent_jobs": 100})
+        for number in range(40):
+            self.submit(a_job(str(number), delay_ms=10**9))
+        self.assertEqual(self.indexed_id(), 0)
+        for number in range(40, 160):
+            self.submit(a_job(str(number), delay_ms=10**9))
+        wait_until(self.indexed_id, "the oldest jobs are indexed in the file")
 
     def test_a_compacted_database_is_smaller_and_keeps_its_jobs(self):
         self.start(retention_ms=1000)

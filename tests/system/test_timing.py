@@ -85,6 +85,15 @@ class Deadlines(EndToEnd):
         self.assertEqual((job["state"], job["error"]["code"], job["attempt"]),
                          ("failed", "communications_error", 3), job)
 
+    def test_a_connection_that_was_idle_for_long_is_not_used_again(self):
+        """The provider may be about to close it."""
+        self.start()
+        self.wait_for_end(self.submit(a_job("a")))
+        kept = set(self.provider.connections)
+        time.sleep(5.5)
+        self.wait_for_end(self.submit(a_job("b")))
+        self.assertTrue(set(self.provider.connections) - kept)
+
     def test_each_step_and_attempt_has_the_whole_timeout(self):
         self.start()
         self.provider.on("/dns", [slow(0.5, answer(500)), slow(0.5)])

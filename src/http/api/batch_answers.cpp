@@ -26,8 +26,8 @@ void add_location(Response& response, cells::BatchId id) {
 /// What a client can do about a refusal that ends its batch.
 std::string advice(const cells::Refusal& refusal) {
   if (refusal.kind == cells::Refusal::Kind::queue_full) {
-    return " Send the rest, from this line on, when jobs of the cell have ended; or raise the "
-           "cell's `queue.max_jobs` and reload the configuration.";
+    return " Send the rest, from this line on, when jobs of the cell have ended; or raise "
+           "`queue.max_jobs` of the cell, for example with `cellctl quota set`.";
   }
   return " Send the rest later, from this line on.";
 }

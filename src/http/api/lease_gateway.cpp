@@ -19,6 +19,7 @@ using http::Response;
 
 /// How soon a disconnected worker is forgotten.
 constexpr std::chrono::seconds check_interval{1};
+constexpr std::chrono::milliseconds held_max{1000};
 
 Response json_response(std::string body) {
   Response response;
@@ -124,12 +125,11 @@ class LeaseGatewayActor : public LeaseGateway::base {
   void post_leases(const PostLeases& order) {
     const auto number = ++last_request_;
     const bool waits = !stopping_ && order.order.wait.count() > 0;
-    if (waits) {
-      const auto deadline = clock().now() + order.order.wait;
-      waiting_.emplace(number, Waiting{order.responder, deadline});
-      deadlines_.emplace(deadline, number);
-      arm();
-    }
+    // One that does not wait may be held while cells answer others.
+    const auto deadline = clock().now() + (waits ? order.order.wait : held_max);
+    waiting_.emplace(number, Waiting{order.responder, deadline});
+    deadlines_.emplace(deadline, number);
+    arm();
     request(setup_.dispatcher, caf::infinite,
             cells::RequestLeases{number, order.service, order.order.worker, order.only_customer,
                                  order.order.max, waits})

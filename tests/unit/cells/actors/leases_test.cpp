@@ -594,13 +594,15 @@ TEST_CASE("a cell grants no further lease once the jobs have as many bytes as it
 
 TEST_CASE("an answer ends once the jobs of all its cells have as many bytes as it may have") {
   Fixture engine{2, true};
-  const auto submit = [&](const std::string& customer) {
-    return engine.submit(pulled(engine, "a", customer));
+  const auto submit = [&](const std::string& customer, const std::string& entity) {
+    return engine.submit(pulled(engine, entity, customer));
   };
-  const auto bytes = approximate_bytes(*engine.stored(submit("a")));
+  const auto bytes = approximate_bytes(*engine.stored(submit("a", "1")));
   engine.limit_desks({.leased_bytes_max = bytes + 1, .listed_bytes_max = bytes + 1});
   engine.crash_and_restart();
-  for (const auto* customer : {"b", "c", "d", "e"}) submit(customer);
+  for (const auto* customer : {"b", "c"}) {
+    for (const auto* entity : {"1", "2"}) submit(customer, entity);
+  }
   CHECK(engine.lease("host-1", 5).size() == 2);
   CHECK(engine.lease("host-1", 5).size() == 2);
   CHECK(engine.lease("host-1", 5).size() == 1);

@@ -521,6 +521,10 @@ TEST_CASE("a reload changes the limit of a pull service") {
   engine.reconfigure({rule}, {"vm"});
   CHECK(engine.lease("host-1").empty());
   engine.wait_for_lease("host-2");
+  engine.protection["vm"] = {at_most(2), std::nullopt};
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.granted().size() == 1);
+  engine.wait_for_lease("host-3");
   engine.protection.clear();
   engine.reconfigure({rule}, {"vm"});
   CHECK(engine.granted().size() == 1);

@@ -351,9 +351,9 @@ TEST_CASE("there are no more schedules than the limit allows, counting those bei
 
 TEST_CASE("the tokens of one customer can add a tenth of all schedules") {
   Fixture fixture;
-  Desk desk{fixture, {}, {.schedules = 30}};
   const auto spec = every(fixture, minute);
   const auto customer = spec.job.customer;
+  Desk desk{fixture, {{"of-the-operator", spec}}, {.schedules = 30}};
   for (const auto* name : {"a", "b"}) {
     CHECK(desk.put(name, spec, customer).outcome == Outcome::added);
   }

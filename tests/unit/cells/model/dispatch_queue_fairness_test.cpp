@@ -367,3 +367,19 @@ TEST_CASE("a customer that is blocked while it has no job pays for service elsew
   queue.offer(job_of("b", 5));
   CHECK(queue.take()->id == 5);
 }
+
+TEST_CASE("a customer without jobs pays for service elsewhere by its weight") {
+  DispatchQueue queue;
+  queue.set_terms({CustomerWeights{{{"a", 4}}, 1}, milliseconds{0}, 0});
+  const auto serve = [&](JobId id, const char* customer, microseconds service_time) {
+    queue.offer(job_of(customer, id));
+    REQUIRE(queue.take()->id == id);
+    queue.ended(customer, service_time);
+  };
+  serve(1, "a", 40ms);
+  queue.owe("a", 100ms);  // Now its clock is at 35 ms.
+  serve(2, "b", 50ms);
+  queue.offer(job_of("b", 3));
+  queue.offer(job_of("a", 4));
+  CHECK(queue.take()->id == 4);
+}

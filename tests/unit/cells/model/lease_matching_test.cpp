@@ -135,6 +135,41 @@ TEST_CASE("a request with some leases ends before one that has none and came ear
   CHECK(matching.take_finished() == Numbers{3});
 }
 
+TEST_CASE("a cell with more is asked again, although an ask for one customer is open") {
+  LeaseMatching matching;
+  matching.filled(a, 1);
+  matching.add(request(1, 5, false));
+  const auto first = matching.next_ask();
+  REQUIRE(first == Ask{a, 1, 5});
+  matching.add(request(2, 1, false));
+  matching.add({3, "a", 5});
+  REQUIRE(matching.next_ask() == Ask{a, 3, 5});
+  matching.answered(*first, 5, LaneState::more, GENERATE(0, 3));
+  CHECK(matching.next_ask() == Ask{a, 2, 1});
+  CHECK_FALSE(matching.next_ask());
+}
+
+TEST_CASE("a request that does not wait is held by an earlier one that has some leases") {
+  LeaseMatching matching;
+  matching.filled(a, 2);
+  matching.add(request(1, 5));
+  auto ask = matching.next_ask();
+  REQUIRE(ask == Ask{a, 1, 5});
+  matching.add(request(2, 1, false));
+  matching.filled(b, 1);
+  ask = matching.next_ask();
+  REQUIRE(ask == Ask{b, 2, 1});
+  matching.answered(*ask, 0, LaneState::empty, 0);
+  matching.answered({a, 1, 5}, 2, LaneState::busy, 0);
+  matching.filled(b, 1);
+  ask = matching.next_ask();
+  REQUIRE(ask == Ask{b, 1, 3});
+  CHECK_FALSE(matching.next_ask());
+  CHECK(matching.take_finished().empty());
+  matching.answered(*ask, 3, LaneState::more, 1);
+  CHECK(matching.next_ask() == Ask{b, 2, 1});
+}
+
 TEST_CASE("a request that does not wait gets a job of its customer that an earlier one leaves") {
   LeaseMatching matching;
   matching.filled(a, 0);
@@ -436,6 +471,25 @@ TEST_CASE("a customer's leases count for its turns, whichever workers have them"
   CHECK(matching.next_ask(1) == Ask{any, 3, 1});
 }
 
+TEST_CASE("a customer is charged for leases while none of its own workers is there") {
+  LeaseMatching matching;
+  const CellKey any{"*", "*"};
+  matching.filled(any, 100);
+  const auto serve = [&](std::uint64_t number, const std::string& customer, microseconds time) {
+    matching.add({number, customer});
+    const auto ask = matching.next_ask();
+    REQUIRE(ask);
+    matching.answered(*ask, 1, LaneState::more, 100);
+    matching.served(customer, time, true);
+  };
+  serve(1, "a", 1s);
+  matching.served("a", 1s, false);
+  serve(2, "b", 1500ms);
+  matching.add({3, "a"});
+  matching.add({4, "b"});
+  CHECK(matching.next_ask(1) == Ask{any, 4, 1});
+}
+
 TEST_CASE("a customer whose only worker comes back after each lease keeps its turn") {
   LeaseMatching matching;
   const CellKey any{"*", "*"};
@@ -498,7 +552,7 @@ namespace {
 /// a worker waits and a slot is free.
 class Market {
  public:
-  /// `customer`: of all jobs, if the workers ask for one customer's jobs.
+  /// `customer`: of all jobs; most of the workers ask for those of this customer.
   explicit Market(unsigned seed, std::optional<std::string> customer = {})
       : random_(seed), customer_(std::move(customer)) {
     for (int n = 0; n < 4; ++n) {
@@ -520,9 +574,10 @@ class Market {
   }
 
  private:
+  static constexpr std::size_t window_max = 2;
   struct Cell {
-    std::size_t jobs = 0;
-    std::size_t slots = 2;
+    std::size_t jobs = 0;  ///< In the window are `window_max` of them; more come with each answer.
+    std::size_t slots = 3;
     std::size_t running = 0;
     bool reported = false;
     bool wanted = false;
@@ -540,8 +595,7 @@ class Market {
         cell.jobs += 1 + below(3);
         break;
       case 1:
-        open_.insert(++last_);
-        matching_.add({last_, customer_, 1 + below(3), below(4) != 0});
+        ask_for_leases(below(4) != 0);
         break;
       case 2:
         if (cell.running > 0) {
@@ -561,10 +615,16 @@ class Market {
     if (!asks_.empty() && below(2) == 0) answer_one();
   }
 
+  void ask_for_leases(bool waits) {
+    open_.insert(++last_);
+    if (!waits) impatient_.insert(last_);
+    matching_.add({last_, below(3) == 0 ? std::nullopt : customer_, 1 + below(3), waits});
+  }
+
   void dispatch(const CellKey& key, Cell& cell) {
     if (!cell.reported && cell.jobs > 0) {
       cell.reported = true;
-      matching_.filled(key, std::min(cell.jobs, free(cell)));
+      matching_.filled(key, std::min({cell.jobs, window_max, free(cell)}));
     }
     while (cell.wanted && free(cell) > 0 && cell.jobs > cell.reserved) {
       cell.reserved += 1;
@@ -587,7 +647,8 @@ class Market {
     asks_.pop_front();
     Cell& cell = cells_.at(ask.cell);
     if (cell.reserved > 0) cell.reserved -= 1;
-    const auto granted = std::min({ask.count, cell.jobs, free(cell)});
+    const auto window = std::min(cell.jobs, window_max);
+    const auto granted = std::min({ask.count, window, free(cell)});
     cell.jobs -= granted;
     cell.running += granted;
     REQUIRE(cell.running <= cell.slots);
@@ -599,7 +660,7 @@ class Market {
       cell.wanted = true;
     }
     cell.reported = cell.jobs > 0;
-    matching_.answered(ask, granted, state, std::min(cell.jobs, free(cell)));
+    matching_.answered(ask, granted, state, std::min(window - granted, free(cell)));
   }
 
   void answer_all() {
@@ -613,6 +674,7 @@ class Market {
       }
     }
     for (const auto number : matching_.take_finished()) REQUIRE(open_.erase(number) == 1);
+    for (const auto number : open_) REQUIRE_FALSE(impatient_.contains(number));
   }
 
   /// A worker waits only if no cell has both a job and a slot.
@@ -627,6 +689,7 @@ class Market {
   std::map<CellKey, Cell> cells_;
   std::deque<Ask> asks_;
   std::set<std::uint64_t> open_;
+  std::set<std::uint64_t> impatient_;
   std::uint64_t last_ = 0;
 };
 

@@ -1,4 +1,8 @@
 // Streamed answers.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -178,6 +182,25 @@ TEST_CASE("neither the idle nor the write timeout closes a stream with nothing t
   CHECK_FALSE(client.has_input_within(milliseconds(200)));
   CHECK(stream.write("event"));
   CHECK(client.receive_chunk() == "event");
+}
+
+/// Whether one of the program's sockets has this TCP_USER_TIMEOUT.
+bool has_socket_with_user_timeout(unsigned expected_ms) {
+  for (int fd = 0; fd < 1024; ++fd) {
+    unsigned ms = 0;
+    socklen_t size = sizeof ms;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &size) == 0 && ms == expected_ms)
+      return true;
+  }
+  return false;
+}
+
+TEST_CASE("the kernel breaks the connection of a stream whose client has vanished") {
+  EventServer server(with_write_timeout(milliseconds(12'345)));
+  auto client = server.connect();
+  CHECK_FALSE(has_socket_with_user_timeout(12'345));
+  const auto stream = server.begin(client);
+  CHECK(has_socket_with_user_timeout(12'345));
 }
 
 TEST_CASE("a reader that catches up in time keeps its stream") {

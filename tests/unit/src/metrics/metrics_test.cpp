@@ -37,6 +37,9 @@ cells::CellStatus status(const std::string& customer, std::uint64_t queued) {
   made.pool.busy = 1;
   made.pool.borrowed = 2;
   made.pool.lent = 3;
+  made.pool.short_by = 5;
+  made.pool.ready = 6;
+  made.pool.retiring = 7;
   return made;
 }
 
@@ -174,6 +177,10 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   CHECK(has_line(text, R"~(celld_workers_target{customer="(others)",product="(others)"} 12)~"));
   CHECK(has_line(text, R"~(celld_slots_borrowed{customer="acme",product="*"} 2)~"));
   CHECK(has_line(text, R"~(celld_slots_lent{customer="acme",product="*"} 3)~"));
+  CHECK(has_line(text, R"~(celld_slots_short{customer="acme",product="*"} 5)~"));
+  CHECK(has_line(text, R"~(celld_slots_short{customer="(others)",product="(others)"} 15)~"));
+  CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="ready"} 6)~"));
+  CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="retiring"} 7)~"));
   CHECK(has_line(text, R"~(celld_oldest_queued_age_seconds{customer="acme",product="*"} 12.5)~"));
   CHECK(has_line(text, R"~(celld_cells{state="active"} 3)~"));
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));

@@ -331,7 +331,7 @@ TEST_CASE("a migration that is cut off at any point is completed by the next sta
   }
   for (std::int64_t version = 1; version < schema_version; ++version) {
     bool completed = false;
-    for (int steps = 1; !completed; steps += 17) {
+    for (int steps = 1; !completed; steps += 61) {
       INFO("version " << version << ", cut off after " << steps << " steps");
       {
         auto golden = make_golden(path, version);

@@ -37,13 +37,14 @@ class Feed {
   /// How many messages the feed had in its mailbox.
   std::size_t take_messages() { return scheduler_.run(); }
 
+  /// Sends an order to follow the job, which the feed takes with its next messages.
   void follow(const http::Responder& responder, const cells::JobPtr& job) {
     auto script = std::make_shared<testing::Script>();
     script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
     caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system_, script)});
     caf::anon_send(inlet_->feed(), FollowJob{.job = {job->id}, .responder = responder});
-    take_messages();
   }
+  void end_streams() { caf::anon_send(inlet_->feed(), EndStreams{}); }
   void pass(std::chrono::seconds time) {
     scheduler_.advance_time(time);
     take_messages();
@@ -58,6 +59,18 @@ class Feed {
   std::optional<FeedInlet> inlet_;
 };
 
+http::Responder parked(http::test::RunningServer& server, http::test::Client& client) {
+  REQUIRE(client.send("POST /parked HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+  return server.parked.take().value();
+}
+
+cells::JobPtr job_with_id(cells::JobId id) {
+  auto job = std::make_shared<cells::Job>();
+  job->id = id;
+  job->spec = std::make_shared<cells::JobSpec>();
+  return job;
+}
+
 }  // namespace
 
 TEST_CASE("a feed that is behind receives one message about all changes that it loses") {
@@ -71,17 +84,27 @@ TEST_CASE("a feed that is behind receives one message about all changes that it 
   }
 }
 
+TEST_CASE("a client gets no stream if all streams end while its job is being looked up") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto responder = parked(server, client);
+  Feed feed({});
+  feed.follow(responder, job_with_id(7));
+  feed.end_streams();
+  feed.take_messages();
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk() == ":\n\n");
+  CHECK(client.receive_chunk() == "");
+}
+
 TEST_CASE("a feed forgets a client that has left, even if its job never changes") {
   http::test::RunningServer server;
-  std::optional<http::Responder> responder;
   auto client = std::make_optional(server.connect());
-  REQUIRE(client->send("POST /parked HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
-  responder = server.parked.take();
-  auto job = std::make_shared<cells::Job>();
-  job->id = 7;
-  job->spec = std::make_shared<cells::JobSpec>();
+  const auto responder = std::make_optional(parked(server, *client));
+  const auto job = job_with_id(7);
   Feed feed({});
   feed.follow(*responder, job);
+  feed.take_messages();
   feed.pass(std::chrono::seconds{15});
   CHECK(feed.has_timer());
   client.reset();

@@ -58,7 +58,7 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
       },
       [=](const cells::RequestLeases& message) -> caf::result<cells::LeasesGranted> {
         const std::lock_guard lock{script_mutex};
-        if (message.wait) {
+        if (message.wait || script->holds_leases) {
           return waiting
               ->emplace(message.request, self->make_response_promise<cells::LeasesGranted>())
               .first->second;

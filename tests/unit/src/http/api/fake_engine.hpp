@@ -30,6 +30,7 @@ struct Script {
   std::function<cells::LeaseEnded(const cells::EndLease&)> end_lease;
   std::function<cells::LeaseFound(const cells::FindLease&)> find_lease;
   std::function<cells::LeasesListed(const cells::ListLeases&)> list_leases;
+  bool holds_leases = false;  ///< Requests for leases wait, whether they ask for it or not.
   std::vector<std::uint64_t> withdrawn;  ///< Requests for leases.
   std::vector<cells::Lease> returned;
   std::function<cells::JobFound(const cells::FindJob&)> find;

@@ -472,6 +472,7 @@ TEST_CASE("a waiting client is answered even if the job ended before the submiss
   const Answer answer = post(daemon, good_job, {{"Idempotency-Key", "k"}, {"Prefer", "wait=30"}});
   CHECK(answer.status == 200);
   CHECK(answer.body["state"] == "succeeded");
+  CHECK(answer.header("Idempotent-Replayed") == (replayed ? "true" : ""));
 }
 
 TEST_CASE("a waiting client is answered even if the notification of the end was lost") {
@@ -562,6 +563,8 @@ TEST_CASE("a client that reconnects receives an end that is on disk but was neve
   const auto running = follow(daemon, job);
   REQUIRE(running.is_in(JobState::running));
   find(JobState::succeeded);
+  const auto other = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.notify(in_state(other, JobState::failed));
   const auto ended = follow(daemon, job, running.id());
   CHECK(ended.status == 200);
   CHECK(ended.is_in(JobState::succeeded));

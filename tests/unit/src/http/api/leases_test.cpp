@@ -178,6 +178,15 @@ TEST_CASE("a wait ends with an empty list") {
   }
 }
 
+TEST_CASE("a request that does not wait is held for a second at most") {
+  Daemon daemon;
+  daemon.script->holds_leases = true;
+  CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w"})").body ==
+        Value{{"leases", Value::array()}});
+  sync_with_script();
+  CHECK(daemon.script->withdrawn.size() == 1);
+}
+
 TEST_CASE("after many short waits, the workers that still wait are looked at once a second") {
   celld::http::test::RunningServer server;
   auto client = server.connect();
@@ -417,8 +426,9 @@ TEST_CASE("a token may be bound to services and to a customer") {
                 {token("all", {}, {}), token("vms", {}, std::set<std::string>{"vm"}),
                  token("gpus", {}, std::set<std::string>{"gpu"}), token("acme", "acme", {}),
                  token("other", "other", {})}};
-  daemon.script->request_leases = [](const cells::RequestLeases& request) {
-    CHECK(request.customer.value_or("acme") == "acme");
+  std::optional<std::string> customer;
+  daemon.script->request_leases = [&](const cells::RequestLeases& request) {
+    customer = request.customer;
     return cells::LeasesGranted{{out()}};
   };
   daemon.script->find_lease = [](const cells::FindLease&) { return cells::LeaseFound{out()}; };
@@ -436,8 +446,9 @@ TEST_CASE("a token may be bound to services and to a customer") {
   const std::string order = R"({"worker":"w"})";
   const std::string leases = "/v1/services/vm/leases";
   CHECK(post_to(daemon, leases, order).status == 401);
-  for (const auto* name : {"all", "vms", "acme"}) {
+  for (const std::string name : {"all", "vms", "acme"}) {
     CHECK(post_to(daemon, leases, order, as(name)).status == 200);
+    CHECK(customer.value_or("any") == (name == "acme" ? "acme" : "any"));
     CHECK(post_to(daemon, path("/heartbeat"), "{}", as(name)).status == 200);
     CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 200);
   }

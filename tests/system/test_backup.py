@@ -155,9 +155,11 @@ class Backup(BackupTest):
             self.assertEqual(got.headers["repr-digest"], f"sha-256=:{digest}:")
             self.assertEqual(got.headers["content-disposition"],
                              'attachment; filename="celld.db"')
+            self.assertEqual(got.headers["cache-control"], "no-store")
         head = self.client.request("HEAD", PATH)
         self.assertEqual((head.status, head.body), (200, b""))
         self.assertEqual(self.left_over(), [])
+        wait_until(lambda: self.client.get(PATH).status == 200, "another backup succeeds")
 
     def test_one_backup_is_made_at_a_time_and_a_disconnect_frees_the_place(self):
         self.start(limits={"write_timeout_ms": 60000})

@@ -125,6 +125,7 @@ class Batches(BatchClient):
         counted = re.findall(r'\ncelld_batch_lines_total{outcome="(\w+)"} (\d+)',
                              self.client.get("/metrics").body.decode())
         self.assertEqual(dict(counted), {"accepted": "100", "replayed": "500", "rejected": "0"})
+        self.assertIn(b"\ncelld_batches_reading 0\n", self.client.get("/metrics").body)
         jobs = self.jobs()
         self.assertEqual(len({job["entity"]["id"] for job in jobs}), 600)
         self.assertEqual(len(jobs), 600)

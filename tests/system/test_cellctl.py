@@ -21,7 +21,7 @@ import unittest
 from cellctl import (FAILED, NOT_ENDED, NOT_FOUND, OK, OUTPUT, REFUSED, UNAVAILABLE,
                      USAGE, CellctlTest, binary)
 from daemon import DEADLINE_S, a_config, a_job, wait_until
-from provider import answer
+from provider import answer, slow
 from secure_daemon import Authority, SecureDaemon
 from terminal import open_terminal
 
@@ -107,6 +107,19 @@ class Submitting(CellctlTest):
         done = self.run_cellctl(*self.a_submit("--wait", "200ms"), code=NOT_ENDED)
         self.assertRegex(done.stdout, r"job \w+ is (running|queued)")
         self.assertEqual(len({call.body["job"] for call in self.provider.calls_of()}), 3)
+
+    def test_a_request_that_celld_holds_may_take_longer_than_others(self):
+        self.start(cells=[{"customer": "*"},
+                          {"customer": "slow", "queue": {"submissions_per_s": 1,
+                                                         "submissions_burst": 1}}])
+        self.provider.always("/dns", slow(1.5))
+        self.assertIn("succeeded", self.cellctl(*self.a_submit("--wait", "--request-timeout",
+                                                               "300ms")))
+        jobs = "".join(json.dumps(a_job(str(number), customer="slow")) + "\n"
+                       for number in range(3)).encode()
+        self.cellctl("submit", "--batch", "-f", "-", "--quiet", "--request-timeout", "300ms",
+                     stdin=jobs)
+        self.assertEqual(len(self.client.get("/v1/jobs", customer="slow").json["items"]), 3)
 
     def test_a_refused_submission_shows_every_fault(self):
         self.start()

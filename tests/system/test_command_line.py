@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import resource
 import socket
 import sqlite3
 import subprocess
@@ -33,6 +34,14 @@ class CommandLine(EndToEnd):
     def check(self, config):
         self.write(config)
         return self.run_celld("--config", self.path, "--check")
+
+    def test_as_many_descriptors_are_allowed_as_the_system_lets_celld_have(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        self.start()
+        self.assertEqual(resource.prlimit(self.daemon.process.pid, resource.RLIMIT_NOFILE),
+                         (hard, hard))
 
     def test_check_accepts_a_valid_file_and_starts_nothing(self):
         done = self.run_celld("--config", self.path, "--check")

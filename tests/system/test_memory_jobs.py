@@ -53,7 +53,25 @@ class MemoryJobs(EndToEnd):
         return [line for line in self.daemon.log().splitlines() if text in line]
 
 
+def number_of(job_id):
+    """The number that a job's id spells in Crockford's base 32."""
+    number = 0
+    for digit in job_id:
+        number = 32 * number + "0123456789abcdefghjkmnpqrstvwxyz".index(digit)
+    return number
+
+
 class Lives(MemoryJobs):
+    def test_ids_of_two_lives_differ_even_if_the_clock_is_set_back(self):
+        """An id is a millisecond, and a place within it that begins elsewhere in each life. It repeats
+        by chance once in 500,000 runs."""
+        self.start()
+        first = self.submit(a_memory_job("a"))
+        self.daemon.kill()
+        self.restart()
+        second = self.submit(a_memory_job("b"))
+        self.assertNotEqual(number_of(first) % 2**20, number_of(second) % 2**20)
+
     def test_a_job_runs_to_its_end_and_shows_how_it_is_kept(self):
         self.start()
         accepted = self.client.post("/v1/jobs", a_memory_job(services=["dns", "billing"]))

@@ -76,6 +76,7 @@ TEST_CASE("ids follow the wall clock") {
   CHECK(source.next(noon) == first_job_id_at(noon));
   CHECK(source.next(noon) == first_job_id_at(noon) + 1);
   CHECK(source.next(noon + 1s) == first_job_id_at(noon + 1s));
+  CHECK(JobIdSource{7}.next(noon) == first_job_id_at(noon) + 7);
 }
 
 TEST_CASE("ids keep growing when the wall clock goes back") {

@@ -15,6 +15,7 @@ TlsClient::TlsClient(std::uint16_t port, const TlsClientOptions& options)
   SSL_CTX_set_security_level(context, options.version_max < TLS1_2_VERSION ? 0 : 2);
   SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
   SSL_CTX_set_max_proto_version(context, options.version_max);
+  if (options.ciphers != nullptr) SSL_CTX_set_cipher_list(context, options.ciphers);
   if (options.authority != nullptr) {
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), options.authority->certificate.get());
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);

@@ -19,6 +19,7 @@ struct TlsClientOptions {
   int version_max = TLS1_3_VERSION;
   std::string_view protocols = {};  ///< For ALPN, each after its length.
   bool drips = false;               ///< Sends each byte by itself.
+  const char* ciphers = nullptr;    ///< Of TLS 1.2; null: OpenSSL's.
 };
 
 class TlsClient : public Client {

@@ -27,6 +27,20 @@ TEST_CASE("TLS 1.2 and 1.3 are supported") {
   CHECK(serves(*older));
 }
 
+TEST_CASE("of TLS 1.2, only ciphers with forward secrecy and authentication are supported") {
+  const TlsServer server;
+  const auto agrees = [&](const char* ciphers) {
+    return TlsClient{
+        server.port,
+        {.authority = &server.authority, .version_max = TLS1_2_VERSION, .ciphers = ciphers}}
+        .shake_hands();
+  };
+  CHECK(agrees("ECDHE-ECDSA-AES128-GCM-SHA256"));
+  CHECK(agrees("ECDHE-ECDSA-CHACHA20-POLY1305"));
+  CHECK_FALSE(agrees("ECDHE-ECDSA-AES128-SHA256"));
+  CHECK_FALSE(agrees("ECDHE-ECDSA-AES128-SHA"));
+}
+
 TEST_CASE("TLS 1.1 is refused with an alert") {
   const TlsServer server;
   TlsClient client(server.port, {nullptr, nullptr, TLS1_1_VERSION, {}, false});

@@ -9,6 +9,7 @@
 #include "src/http/api/batch_canceller.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
+#include "tests/unit/src/http/fixture.hpp"
 
 using namespace celld;
 using namespace celld::api;
@@ -381,6 +382,25 @@ TEST_CASE("a client whose wait expires or is released gets a 202") {
   waits.get_future().wait();
   daemon.send(ReleaseBatchWaiters{});
   CHECK(released.get().status == 202);
+}
+
+TEST_CASE("a client that has left makes room for another that prefers to wait") {
+  BatchLimits limits;
+  limits.waiting_max = 1;
+  Daemon daemon{true, limits};
+  daemon.script->close_batch = [&](const cells::CloseBatch& message) {
+    close(daemon.batch, message.now);
+    daemon.batch.counts[JobState::running] = 1;
+    return cells::BatchClosed{daemon.batch};
+  };
+  const auto wait = [&] { return post_lines(daemon, good_job, {{"Prefer", "wait=1"}}); };
+  {
+    auto impatient = daemon.client();
+    impatient.set_read_timeout(0, 200'000);
+    CHECK_FALSE(
+        impatient.Post("/v1/batches", {{"Prefer", "wait=60"}}, good_job, "application/x-ndjson"));
+  }
+  CHECK(http::test::eventually([&] { return wait().header("Preference-Applied") == "wait=1"; }));
 }
 
 TEST_CASE("a batch is shown by state, with its progress") {

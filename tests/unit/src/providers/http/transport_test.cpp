@@ -80,6 +80,8 @@ TEST_CASE("a call without a connection was not sent") {
   SECTION("TLS that hangs") {
     MisbehavingProvider provider([](Connection& connection) { connection.wait_closed(10s); });
     CHECK(calls.make(request_to(provider.url("https"), 200ms)).end == End::not_reached);
+    Calls hasty{{.connect_timeout = 200ms}};
+    CHECK(hasty.make(request_to(provider.url("https"), 10s)).end == End::not_sent);
   }
 }
 

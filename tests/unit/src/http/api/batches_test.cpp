@@ -393,6 +393,9 @@ TEST_CASE("a client that has left makes room for another that prefers to wait") 
     daemon.batch.counts[JobState::running] = 1;
     return cells::BatchClosed{daemon.batch};
   };
+  daemon.script->find_batch = [&](const cells::FindBatch&) {
+    return cells::BatchFound{daemon.batch};
+  };
   const auto wait = [&] { return post_lines(daemon, good_job, {{"Prefer", "wait=1"}}); };
   {
     auto impatient = daemon.client();

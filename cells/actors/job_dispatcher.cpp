@@ -341,6 +341,10 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
   if (live.outside && live.abort == AbortCause::timeout) end.message = silence_of(*live.job);
   end.report = report;
   end.is_probe = live.probe;
+  const auto lane = lanes_.find(live.job->lane);
+  if (live.probe && end.kind != AttemptEnd::Kind::succeeded && lane != lanes_.end()) {
+    lane->second.failed_probes.insert(live.job->id);
+  }
   end.never_began = !live.started;
   context_->options.probe->attempt_ended(*live.job, end.kind, cause,
                                          at.steady - live.handed_out_at);

@@ -142,6 +142,8 @@ class JobDispatcherActor : public JobDispatcher::base {
     std::set<std::string> wanted;
     std::uint32_t reserved = 0;  ///< Slots that were offered to the desk.
     std::uint64_t served = 0;    ///< Orders the lanes by when a slot went to them last.
+    /// Since the circuit opened: others go first, because the provider may fail for these alone.
+    std::set<JobId> failed_probes;
   };
   using Lanes = std::map<std::string, Lane>;
   LaneKind kind_of(const std::string& service) const;
@@ -157,6 +159,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   void leave_desk(const std::string& name, Lane& lane);
   void change_desks();
   void empty_foreign_lanes();
+  static JobPtr take_for_permit(Lane& lane, bool is_probe);
   void report_lanes();
   std::int64_t start_us(const std::string& customer, std::size_t ahead) const;
   static std::size_t slots_ahead(const Lane& lane);

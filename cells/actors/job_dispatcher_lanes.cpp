@@ -304,6 +304,17 @@ bool JobDispatcherActor::has_wanted_job(const Lane& lane) {
 
 // --- Permits -------------------------------------------------------------------------------------
 
+/// The next job of the lane. For a probe, one whose own probe has not failed, if there is one.
+JobPtr JobDispatcherActor::take_for_permit(Lane& lane, bool is_probe) {
+  if (!is_probe) {
+    lane.failed_probes.clear();  // The circuit is closed.
+    return lane.queue.take();
+  }
+  JobPtr job = lane.queue.take_other_than(lane.failed_probes);
+  if (job && lane.failed_probes.erase(job->id) > 0) lane.failed_probes.clear();
+  return job;
+}
+
 PermitsTaken JobDispatcherActor::take_permits(const GrantPermits& message) {
   const auto found = lanes_.find(message.service);
   if (found == lanes_.end() || found->second.kind != LaneKind::permits) return {};
@@ -312,7 +323,7 @@ PermitsTaken JobDispatcherActor::take_permits(const GrantPermits& message) {
   free_reserved(lane);
   PermitsTaken taken;
   while (taken.leases.size() < message.count && may_start() && can_take(lane)) {
-    const JobPtr job = lane.queue.take();
+    const JobPtr job = take_for_permit(lane, message.probe);
     if (!job) break;
     if (!can_start(job, lane.queue, at)) continue;
     taken.leases.push_back(hand_out(job, message.probe, at));

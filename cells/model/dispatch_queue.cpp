@@ -154,12 +154,26 @@ const std::string* DispatchQueue::next_customer(const std::set<std::string>& amo
 
 JobPtr DispatchQueue::take() {
   auto* next = static_cast<Customer*>(turns_.next());
-  return next ? take_first(*next) : nullptr;
+  return next ? take_at(*next, next->jobs.begin()) : nullptr;
+}
+
+JobPtr DispatchQueue::take_other_than(const std::set<JobId>& passed_over) {
+  const auto other_of = [&](const Customer& customer) {
+    return std::find_if(customer.jobs.begin(), customer.jobs.end(),
+                        [&](const auto& each) { return !passed_over.contains(each.second->id); });
+  };
+  const auto* next = static_cast<const Customer*>(turns_.next([&](const FairTurns::Party& party) {
+    const auto& customer = static_cast<const Customer&>(party);
+    return other_of(customer) != customer.jobs.end();
+  }));
+  if (!next) return take();
+  Customer& customer = *find(next->name);
+  return take_at(customer, other_of(customer));
 }
 
 JobPtr DispatchQueue::take_of(const std::string& name) {
   Customer* found = find(name);
-  if (found && !found->jobs.empty()) return take_first(*found);
+  if (found && !found->jobs.empty()) return take_at(*found, found->jobs.begin());
   seek(name);
   return nullptr;
 }
@@ -178,10 +192,9 @@ bool DispatchQueue::may_bring(const std::string& name) const {
   return !is_blocked(name) && (seeks(name) || may_hide_jobs(name));
 }
 
-JobPtr DispatchQueue::take_first(Customer& customer) {
-  const auto first = customer.jobs.begin();
-  JobPtr job = std::move(first->second);
-  customer.jobs.erase(first);
+JobPtr DispatchQueue::take_at(Customer& customer, Jobs::const_iterator place) {
+  JobPtr job = place->second;
+  customer.jobs.erase(place);
   jobs_ -= 1;
   bytes_.remove(approximate_bytes(*job));
   turns_.charge(customer);

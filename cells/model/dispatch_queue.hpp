@@ -98,6 +98,8 @@ class DispatchQueue {
   /// The same for `take_of`, among these customers; null if the window has no job of any of them.
   const std::string* next_customer(const std::set<std::string>& among) const;
 
+  /// As `take`, but passes over these jobs while the window has others.
+  JobPtr take_other_than(const std::set<JobId>& passed_over);
   /// As `take`, but the first job of this customer; seeks one when the window has none.
   JobPtr take_of(const std::string& customer);
   /// Whether the window has a job of this customer.
@@ -146,11 +148,12 @@ class DispatchQueue {
  private:
   /// (priority_rank, place).
   using Rank = std::pair<std::int64_t, JobId>;
+  using Jobs = std::map<Rank, JobPtr>;
 
   /// In the ring of `turns_` while it has jobs in the window.
   struct Customer : FairTurns::Party {
     std::string name;
-    std::map<Rank, JobPtr> jobs;
+    Jobs jobs;
     bool complete = true;      ///< `jobs` has every runnable job of this customer.
     bool wants_fetch = false;  ///< Is in `to_fetch_`.
     bool evicted = false;      ///< Out of the window until the sweep brings it back, or `unblock`.
@@ -179,7 +182,7 @@ class DispatchQueue {
   void drop_last(Customer& customer);
   void evict(Customer& customer);
   void request_fetch(Customer& customer);
-  JobPtr take_first(Customer& customer);
+  JobPtr take_at(Customer& customer, Jobs::const_iterator place);
   void after_take(Customer& customer);
   void leave_if_idle(Customer& customer);
 

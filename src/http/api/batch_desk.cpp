@@ -452,10 +452,9 @@ class BatchDeskActor final : public BatchDesk::base {
     auto report = batch_report_json(id, reading.tally);
     std::chrono::seconds wait = post.wait.value_or(std::chrono::seconds{0});
     const bool is_finished = batch && finished_at(*batch);
-    const bool can_wait = !is_shutting_down_ && waiters_.has_room_for(report);
     const auto* why = reading.tally.why();
     const auto retry_after = why != nullptr ? why->retry_after : std::nullopt;
-    if (wait.count() > 0 && !is_finished && can_wait) {
+    if (wait.count() > 0 && !is_finished && !is_shutting_down_ && make_room_to_wait(report)) {
       waiters_.add(
           {id, post.responder, std::move(report), retry_after, wait, clock().now() + wait});
       return arm();
@@ -488,6 +487,14 @@ class BatchDeskActor final : public BatchDesk::base {
   void release_waiters() {
     is_shutting_down_ = true;
     for (auto& waiter : waiters_.take_all()) answer_waiter(std::move(waiter), false);
+  }
+
+  /// Whether a client may wait with this report. If not yet, first answers those that may have
+  /// gone.
+  bool make_room_to_wait(const std::string& report) {
+    if (waiters_.has_room_for(report)) return true;
+    for (auto& waiter : waiters_.take_half_closed()) answer_waiter(std::move(waiter), false);
+    return waiters_.has_room_for(report);
   }
 
   milliseconds waited(const BatchWaiter& waiter) {

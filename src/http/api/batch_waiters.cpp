@@ -37,6 +37,10 @@ void BatchWaiters::drop_gone() {
   take_if([](const BatchWaiter& each) { return !each.responder.connected(); });
 }
 
+std::vector<BatchWaiter> BatchWaiters::take_half_closed() {
+  return take_if([](const BatchWaiter& each) { return !each.responder.open_both_ways(); });
+}
+
 template <class Condition>
 std::vector<BatchWaiter> BatchWaiters::take_if(const Condition& is_over) {
   std::vector<BatchWaiter> taken;

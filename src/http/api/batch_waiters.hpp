@@ -46,6 +46,8 @@ class BatchWaiters {
 
   /// Forgets waiters whose client has disconnected.
   void drop_gone();
+  /// Removes and returns the waiters whose client has closed its sending side: most have gone.
+  std::vector<BatchWaiter> take_half_closed();
 
  private:
   /// Removes the waiters for which `is_over` holds, and returns them.

@@ -119,6 +119,27 @@ FAULTS = (
         "    return make_response_promise<CellsListed>();\n",
     ),
     Fault(
+        "dead_dispatcher",
+        "after the start, the cell dispatcher ends when it is asked to list cells",
+        "cells/actors/cell_dispatcher_cells.cpp",
+        "caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {\n",
+        "caf::result<CellsListed> CellDispatcherActor::list(const ListCells& message) {\n"
+        "  static std::atomic<unsigned> lists{0};\n"
+        '  if (celld::fault::is_on("dead_dispatcher") && ++lists > 1)\n'
+        '    quit(caf::make_error(caf::sec::runtime_error, "a fault"));\n',
+    ),
+    Fault(
+        "dead_schedule_desk",
+        "the schedule desk ends when it is asked to list schedules",
+        "cells/actors/schedule_desk.cpp",
+        "        [this](const ListSchedules& question) { return list(question); },\n",
+        "        [this](const ListSchedules& question) {\n"
+        '          if (celld::fault::is_on("dead_schedule_desk"))\n'
+        '            quit(caf::make_error(caf::sec::runtime_error, "a fault"));\n'
+        "          return list(question);\n"
+        "        },\n",
+    ),
+    Fault(
         "slow_feed",
         "the event feed takes 20 ms for each change, and may be only 20 changes behind",
         "src/http/api/event_feed.cpp",

@@ -1,7 +1,9 @@
 """Each suite that measures a celld reports a celld with a fault: see faults.py."""
 
 import asyncio
+import contextlib
 import functools
+import http.client
 import os
 import sys
 import unittest
@@ -17,7 +19,7 @@ import machine  # noqa: E402
 import siege  # noqa: E402
 from answers import ANSWERS  # noqa: E402
 from crowd import Crowd  # noqa: E402
-from daemon import wait_until  # noqa: E402
+from daemon import EndToEnd, wait_until  # noqa: E402
 from ground import TestBed  # noqa: E402
 from many_attempts import ManyAttempts  # noqa: E402
 from siege import Siege  # noqa: E402
@@ -161,6 +163,23 @@ class Storms(unittest.TestCase):
             faults = str(late)
         self.assertRegex(
             faults, "jobs/s (before the storm instead of|in the storm, )|submissions unanswered")
+
+
+class Engines(EndToEnd):
+    def assert_ends(self, fault, path, words):
+        """So that the service manager starts celld again."""
+        self.variables = with_fault(fault)
+        self.start()
+        with contextlib.suppress(ConnectionError, http.client.HTTPException):
+            self.client.get(path)
+        self.assertEqual(self.daemon.wait(), 1)
+        self.assertIn(f"the engine failed: {words} ended", self.daemon.log())
+
+    def test_celld_exits_with_1_when_the_cell_dispatcher_ends(self):
+        self.assert_ends("dead_dispatcher", "/v1/cells", "the cell dispatcher")
+
+    def test_celld_exits_with_1_when_the_schedule_desk_ends(self):
+        self.assert_ends("dead_schedule_desk", "/v1/schedules", "the schedule desk")
 
 
 class Soaks(unittest.TestCase):

@@ -27,6 +27,10 @@ bool Responder::connected() const {
   return exchange_->is_connected();
 }
 
+bool Responder::open_both_ways() const {
+  return connected();
+}
+
 }  // namespace celld::http
 
 namespace simulation {

@@ -361,6 +361,37 @@ TEST_CASE("a probe that fails uses up no attempt") {
   for (const JobId job : jobs) CHECK(engine.stored(job)->steps[0].attempts == 1);
 }
 
+TEST_CASE("a job for which the provider fails does not keep the circuit open for the others") {
+  Protected engine{{{}, policy}, 1};
+  const Ids bad{engine.submit("bad-1"), engine.submit("bad-2")};
+  const JobId good = engine.submit("good");
+  const auto is_bad = [&](JobId job) { return job == bad[0] || job == bad[1]; };
+  for (int calls = 0; calls < 2; ++calls) engine.fail(engine.first_in_flight());
+  REQUIRE(engine.service("dns").circuit == CircuitState::open);
+  for (int probes = 0; probes < 3 && engine.state(good) != JobState::succeeded; ++probes) {
+    engine.pass(milliseconds{5000});
+    REQUIRE(engine.in_flight() == 1);
+    const JobId job = engine.first_in_flight();
+    is_bad(job) ? engine.fail(job) : engine.succeed(job);
+  }
+  CHECK(engine.state(good) == JobState::succeeded);
+  CHECK(engine.service("dns").circuit == CircuitState::closed);
+}
+
+TEST_CASE("probes go round the jobs of a lane until one succeeds") {
+  Protected engine{{{}, policy}, 1};
+  const Ids jobs = engine.submit_many(3);
+  for (int calls = 0; calls < 2; ++calls) engine.fail(engine.first_in_flight());
+  std::map<JobId, int> probes;
+  for (int n = 0; n < 9; ++n) {
+    engine.pass(milliseconds{5000});
+    REQUIRE(engine.in_flight() == 1);
+    probes[engine.first_in_flight()] += 1;
+    engine.fail(engine.first_in_flight());
+  }
+  for (const JobId job : jobs) CHECK(probes[job] == 3);
+}
+
 TEST_CASE("a call counts for the circuit in whatever order its messages arrive") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Protected engine{{{}, CircuitPolicy{1, milliseconds{1000}, milliseconds{1000}}}};

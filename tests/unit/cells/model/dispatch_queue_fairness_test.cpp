@@ -383,3 +383,13 @@ TEST_CASE("a customer without jobs pays for service elsewhere by its weight") {
   queue.offer(job_of("a", 4));
   CHECK(queue.take()->id == 4);
 }
+
+TEST_CASE("jobs are passed over while there are others, of the same customer or another") {
+  DispatchQueue queue;
+  for (const JobId id : {1, 2}) queue.offer(job_of("a", id));
+  queue.offer(job_of("b", 3));
+  CHECK(queue.take_other_than({1})->id == 2);
+  CHECK(queue.take_other_than({1})->id == 3);
+  CHECK(queue.take_other_than({1})->id == 1);
+  CHECK(queue.take_other_than({1}) == nullptr);
+}

@@ -112,14 +112,12 @@ class Submitting(CellctlTest):
         self.start(cells=[{"customer": "*"},
                           {"customer": "slow", "queue": {"submissions_per_s": 1,
                                                          "submissions_burst": 1}}])
-        self.provider.always("/dns", slow(1.5))
-        self.assertIn("succeeded", self.cellctl(*self.a_submit("--wait", "--request-timeout",
-                                                               "300ms")))
+        self.provider.always("/dns", slow(3))
+        self.assertIn("succeeded", self.cellctl(*self.a_submit("--wait", "--request-timeout", "1s")))
         jobs = "".join(json.dumps(a_job(str(number), customer="slow")) + "\n"
-                       for number in range(3)).encode()
-        self.cellctl("submit", "--batch", "-f", "-", "--quiet", "--request-timeout", "300ms",
-                     stdin=jobs)
-        self.assertEqual(len(self.client.get("/v1/jobs", customer="slow").json["items"]), 3)
+                       for number in range(4)).encode()
+        self.cellctl("submit", "--batch", "-f", "-", "--quiet", "--request-timeout", "1s", stdin=jobs)
+        self.assertEqual(len(self.client.get("/v1/jobs", customer="slow").json["items"]), 4)
 
     def test_a_refused_submission_shows_every_fault(self):
         self.start()
@@ -246,7 +244,6 @@ class Requests(CellctlTest):
         done = self.run_cellctl("job", "wait", "06f3k9v2m8qzr", "--timeout", "700ms", "--url", url,
                                 code=NOT_ENDED)
         pauses = [int(ms) for ms in re.findall(r"; reconnecting in (\d+)ms\n", done.stderr)]
-        self.assertEqual(pauses[0], 500)
         self.assertLessEqual(sum(pauses), 700)
 
     def test_no_value_adds_a_line_to_a_request(self):

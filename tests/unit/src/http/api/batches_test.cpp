@@ -125,16 +125,19 @@ TEST_CASE("an array is a batch of its elements, up to the first that is not JSON
   Daemon daemon{true, limits};
   const auto whole =
       post_lines(daemon, "[" + good_job + ", " + good_job + "]", {}, "application/json");
+  REQUIRE(whole.status == 202);
   CHECK(whole.body["accepted"] == 2);
   const auto broken =
       post_lines(daemon, "[" + good_job + ",{\"a\" 1}," + good_job + "]", {}, "application/json");
-  CHECK(broken.status == 202);
+  REQUIRE(broken.status == 202);
   CHECK(broken.body["accepted"] == 1);
   CHECK(broken.body["rejected"] == 0);
   CHECK(broken.body["stopped_at_line"] == 2);
+  REQUIRE(broken.body["errors"].size() == 1);
   CHECK(broken.body["errors"][0]["line"] == 2);
   CHECK(broken.body["errors"][0]["status"] == 400);
   const auto open = post_lines(daemon, "[" + good_job, {}, "application/json");
+  REQUIRE(open.status == 202);
   CHECK(open.body["accepted"] == 0);
   CHECK(open.body["stopped_at_line"] == 1);
   CHECK(open.body["errors"][0]["detail"] == "The array is not closed.");
@@ -333,8 +336,10 @@ TEST_CASE("a batch that is held back by a rate makes room for another, and names
   while (post_lines(daemon, "\n").status != 202) {  // The desk may not know of the delay yet.
   }
   const auto answer = answers.get();
+  REQUIRE(answer.status == 202);
   CHECK(answer.body["accepted"] == 3);
   CHECK(answer.body["stopped_at_line"] == 4);
+  REQUIRE(answer.body["errors"].size() == 1);
   CHECK(answer.body["errors"][0]["type"] == "/problems/quota-exceeded");
 }
 

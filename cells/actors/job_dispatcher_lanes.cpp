@@ -311,7 +311,7 @@ JobPtr JobDispatcherActor::take_for_permit(Lane& lane, bool is_probe) {
     return lane.queue.take();
   }
   JobPtr job = lane.queue.take_other_than(lane.failed_probes);
-  if (job && lane.failed_probes.erase(job->id) > 0) lane.failed_probes.clear();
+  if (job && lane.failed_probes.contains(job->id)) lane.failed_probes.clear();  // All have failed.
   return job;
 }
 

@@ -60,11 +60,31 @@ void synchronise_directory(const std::string& path) {
 std::atomic<const char*> partial_file{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
+/// `opening` while a file may exist that `partial_file` does not name yet; then the number of a
+/// signal that has come meanwhile, on any thread.
+std::atomic<int> opening_state{0};
+constexpr int opening = -1;
+static_assert(std::atomic<int>::is_always_lock_free);
+
 /// Async-signal-safe. The raised signal is blocked until the handler returns; then it is fatal.
 void remove_partial_file(int signal) {
+  int expected = opening;
+  if (opening_state.compare_exchange_strong(expected, signal)) return;
   if (const char* path = partial_file.load()) ::unlink(path);
   ::raise(signal);
 }
+
+/// While it exists, a signal waits.
+class Opening {
+ public:
+  Opening() { opening_state = opening; }
+  ~Opening() {
+    const int signal = opening_state.exchange(0);
+    if (signal != opening) remove_partial_file(signal);
+  }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+};
 
 /// Signals that the process ignores, as under `nohup`, stay ignored.
 void watch_signals() {
@@ -120,6 +140,7 @@ void WholeFile::complete() {
 void WholeFile::open() {
   constexpr int attempts_max = 8;
   watch_signals();
+  const Opening is_opening;
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     const int fd = ::open(partial_path_.c_str(),
                           O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -188,9 +188,14 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return outcome;
   }
 
-  /// The next attempt continues where this one failed, with the whole timeout.
+  /// The next attempt continues where this one failed: with the whole timeout, or only with what is
+  /// left of it after a failure that may not be counted. Otherwise an operation whose polls fail
+  /// like that now and then would have no end.
   CallOutcome failed(CallOutcome outcome, bool has_begun) const {
-    if (has_operation_) outcome.operation = operation_text(has_begun, timeout_);
+    using Kind = CallOutcome::Kind;
+    const bool is_put_off = outcome.kind == Kind::throttled || outcome.kind == Kind::unauthorized;
+    const auto left = is_put_off ? std::max(time_left(), milliseconds{0}) : timeout_;
+    if (has_operation_) outcome.operation = operation_text(has_begun, left);
     return outcome;
   }
 

@@ -417,6 +417,21 @@ TEST_CASE("after a poll that failed, the next attempt polls again") {
   CHECK(first_line(server.requests().at(2)) == "GET /call/operations/1 HTTP/1.1");
 }
 
+TEST_CASE("a poll that the provider puts off gives its operation no more time") {
+  const std::string status = GENERATE("429 Too Many Requests", "401 Unauthorized", "403 Forbidden");
+  Scripted server({{"202 Accepted", R"({"id": 1})"}, {status, ""}, {status, ""}});
+  Fixture fixture(server.script(), polled);
+  auto operation = parse_operation(fixture.call().operation.value()).value();
+  operation.left = 4s;
+  CallOutcome outcome;
+  outcome.operation = to_text(operation);
+  const auto put_off = fixture.call(next_call(outcome));
+  CHECK(parse_operation(put_off.operation.value())->has_begun);
+  CHECK(parse_operation(*put_off.operation)->left <= 4s);
+  CHECK(parse_operation(*put_off.operation)->left > 0s);
+  CHECK(parse_operation(fixture.call(next_call(put_off)).operation.value())->left <= 4s);
+}
+
 TEST_CASE("after an operation has ended, the next attempt begins with the next request") {
   Scripted server({{"202 Accepted", R"({"id": 1})"},
                    {"200 OK", R"({"status": "ready", "zone": 7})"},

@@ -78,9 +78,9 @@ def check_of(name):
     if name.startswith("system"):
         chosen = (("-R", "^(system|clients|service): ") if name == "system" else
                   ("-L", f"^{name.removeprefix('system/')}$"))
-        return Check(("celld", "cellctl", "run_python_test"), (
-            "ctest", "--test-dir", "build", *chosen, "--stop-on-failure", "--no-tests=error",
-            "--timeout", "100", "-j", PROCESSORS))
+        return Check(("celld", "cellctl"), (
+            "env", "CELLD_FAIL_FAST=1", "ctest", "--test-dir", "build", *chosen,
+            "--stop-on-failure", "--no-tests=error", "-j", PROCESSORS))
     return Check((name,), (f"build/{name}", "--abort"))
 
 

@@ -27,7 +27,7 @@ import program  # noqa: E402
 DISKS_OF_A_LOAD = 500
 # A busy celld may do little in a load. A control ends with the load in which it finds the last loss.
 DISKS_OF_A_LOAD_OF_A_CONTROL = 50
-LOAD_S = 2.0
+LOAD_S = 1.4
 RETENTION_MS = 1000
 BLOCK = 250  # Disks per call of the replayer; the whole celld is started on one of them.
 

@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 
 from daemon import DEADLINE_S, Daemon, wait_until  # noqa: E402
 
-FEW, MANY = 3_000, 60_000
+FEW, MANY = 1_500, 30_000
 RATIO_MAX = 2.0
 # Differences below this do not count: commits have different sizes in each run.
 INSTRUCTIONS_MIN = 20_000

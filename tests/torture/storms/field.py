@@ -27,8 +27,8 @@ CAPACITY_PER_S = POOL / LATENCY_S
 JOBS_MAX = 450
 BUSY_PER_S = 1.5 * CAPACITY_PER_S
 FILL_S = 1.0
-PEAK_S = 4.0
-NORMAL_S_MAX = 5.0 * SLOWDOWN
+PEAK_S = 3.0
+NORMAL_S_MAX = 3.0 * SLOWDOWN
 STORE_CACHE_BYTES = 32 << 20  # The most that the store caches of its database.
 
 

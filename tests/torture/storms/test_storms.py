@@ -1,4 +1,4 @@
-"""Each storm for five seconds (campaign.py runs longer ones), and tests of the functions that judge
+"""Each storm for three seconds (campaign.py runs longer ones), and tests of the functions that judge
 them."""
 
 import asyncio
@@ -13,7 +13,7 @@ from patience import too_long
 from resizes import in_force
 from storms import STORMS, Overload, Reloads, Resizes, length
 
-SECONDS = 5
+SECONDS = 3
 
 
 class Storms(unittest.TestCase):

@@ -19,7 +19,12 @@ std::string_view to_string(CircuitState state) {
 
 CircuitState CircuitBreaker::state(SteadyTime now) const {
   if (is_closed()) return CircuitState::closed;
-  return now < *open_until_ ? CircuitState::open : CircuitState::half_open;
+  return now < *opened_ + policy_.open ? CircuitState::open : CircuitState::half_open;
+}
+
+std::optional<SteadyTime> CircuitBreaker::next_change() const {
+  if (is_closed()) return std::nullopt;
+  return *opened_ + policy_.open;
 }
 
 /// Calls that began before the circuit opened may end while it is not closed. Their outcome tells
@@ -55,14 +60,14 @@ microseconds CircuitBreaker::idle() const {
 
 void CircuitBreaker::open(std::string why, const Now& now) {
   if (is_closed()) since_ = now.wall;
-  open_until_ = now.steady + policy_.open;
+  opened_ = now.steady;
   why_ = why.empty() ? "the last call failed" : std::move(why);
 }
 
 void CircuitBreaker::reset(WallTime now) {
   failures_.clear();
   if (!is_closed()) since_ = now;
-  open_until_.reset();
+  opened_.reset();
   why_.clear();
 }
 

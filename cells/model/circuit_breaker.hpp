@@ -37,12 +37,13 @@ class CircuitBreaker {
  public:
   explicit CircuitBreaker(const CircuitPolicy& policy) : policy_(policy) {}
 
-  /// The failures so far keep counting.
+  /// The failures so far keep counting. An open circuit stays open for as long as the new policy
+  /// says, counted from when it opened.
   void change(const CircuitPolicy& policy) { policy_ = policy; }
 
   CircuitState state(SteadyTime now) const;
   /// When the open circuit becomes, or became, half-open; none: it is closed.
-  std::optional<SteadyTime> next_change() const { return open_until_; }
+  std::optional<SteadyTime> next_change() const;
   /// When the state last changed because of a call or of reset(); none: never.
   std::optional<WallTime> since() const { return since_; }
   /// Why it is not closed; empty if it is.
@@ -61,14 +62,14 @@ class CircuitBreaker {
   };
 
   void open(std::string why, const Now& now);
-  bool is_closed() const { return why_.empty(); }
+  bool is_closed() const { return !opened_; }
   /// The time between the failures in which none of their calls ran.
   microseconds idle() const;
 
   CircuitPolicy policy_;
   /// The latest in a row, by their ends; at most `policy_.failures`.
   std::deque<Failure> failures_;
-  std::optional<SteadyTime> open_until_;  ///< Set while it is open; in the past: half-open.
+  std::optional<SteadyTime> opened_;  ///< When it last opened; none: it is closed.
   std::optional<WallTime> since_;
   std::string why_;
 };

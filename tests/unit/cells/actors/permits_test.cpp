@@ -348,6 +348,25 @@ TEST_CASE("behind an open circuit, jobs stay queued and use up no attempt") {
   }
 }
 
+TEST_CASE("a reload that shortens the time of an open circuit lets the probe begin earlier") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(2);
+  engine.fail(jobs[0]);
+  engine.fail(jobs[1]);
+  engine.pass(milliseconds{1000});
+  CHECK(engine.in_flight() == 0);
+  CellRule rule;
+  rule.settings.pool_size = 4;
+  auto shorter = policy;
+  shorter.open = milliseconds{1500};
+  engine.protection["dns"].circuit = shorter;
+  engine.reconfigure({rule}, {"dns"});
+  engine.pass(milliseconds{499});
+  CHECK(engine.in_flight() == 0);
+  engine.pass(milliseconds{1});
+  CHECK(engine.in_flight() == 1);
+}
+
 TEST_CASE("a probe that fails uses up no attempt") {
   Protected engine{{{}, policy}};
   const Ids jobs = engine.submit_many(2);

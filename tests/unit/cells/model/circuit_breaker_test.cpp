@@ -162,6 +162,18 @@ TEST_CASE("a reset closes a circuit and forgets the failures") {
   CHECK(circuit.breaker.since() == day + 7ms);
 }
 
+TEST_CASE("another policy says for how long an open circuit stays open") {
+  Circuit circuit;
+  circuit.open_at(0ms);
+  circuit.breaker.change({2, 1000ms, 200ms, 60s});
+  CHECK(circuit.state(199ms) == CircuitState::open);
+  CHECK(circuit.state(200ms) == CircuitState::half_open);
+  CHECK(circuit.breaker.next_change() == start + 200ms);
+  circuit.breaker.change({2, 1000ms, 900ms, 60s});
+  CHECK(circuit.state(899ms) == CircuitState::open);
+  CHECK(circuit.breaker.next_change() == start + 900ms);
+}
+
 TEST_CASE("another policy counts the failures so far") {
   Circuit circuit;
   circuit.end(CallSign::failing, 0ms);

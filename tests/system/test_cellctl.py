@@ -3,6 +3,7 @@
 `CELLCTL_BINARY` is the path of the program; the default is cellctl in celld's directory.
 """
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -269,6 +270,11 @@ class Requests(CellctlTest):
         self.cellctl("service", "list", "--url", "http://celld.example:81", http_proxy=url)
         self.assertEqual(requests[-1][0], "http://celld.example:81/v1/services")
         self.assertEqual(requests[-1][1]["Host"], "celld.example:81")
+        self.assertNotIn("Proxy-Authorization", requests[-1][1])
+        self.cellctl("service", "list", "--url", "http://celld.example:81",
+                     http_proxy=url.replace("http://", "http://us%40er:pass@"))
+        self.assertEqual(requests[-1][1]["Proxy-Authorization"],
+                         "Basic " + base64.b64encode(b"us@er:pass").decode())
         self.cellctl("service", "list", "--url", url, http_proxy="http://celld.example")
 
 
@@ -359,6 +365,11 @@ class Jobs(CellctlTest):
         wait_until(lambda: len(self.provider.running()) == 3, "all jobs run")
         done = self.run_cellctl("job", "wait", ids[0], "--timeout", "100ms", code=NOT_ENDED)
         self.assertIn(f"job {ids[0]} is running", done.stdout)
+        began = time.monotonic()
+        done = self.run_cellctl("job", "wait", *ids, "--timeout", "1500ms", code=NOT_ENDED)
+        self.assertLess(time.monotonic() - began, 3 * 1.5, "the jobs share the time")
+        for job_id in ids:
+            self.assertIn(f"job {job_id} is running", done.stdout)
         waiting = self.begin("job", "wait", *ids)
         gate.let_all()
         self.assertEqual(waiting.wait(DEADLINE_S), OK)
@@ -665,6 +676,12 @@ class Access(CellctlTest):
         trust = ("--cacert", authority.certificate)
         self.cellctl("cell", "list", *url, *ours, *trust)
         self.cellctl("cell", "list", *url, *ours, CELLD_CACERT=authority.certificate)
+        both = self.directory + "/both.pem"
+        with open(both, "w", encoding="utf-8") as file:
+            for path in (certificate, certificate_key):
+                with open(path, encoding="utf-8") as part:
+                    file.write(part.read())
+        self.cellctl("cell", "list", *url, *trust, "--client-cert", both)
         done = self.run_cellctl("cell", "list", *url, *ours, code=UNAVAILABLE)
         self.assertIn("TLS certificate error at https://", done.stderr)
         done = self.run_cellctl("cell", "list", *url, *trust, code=UNAVAILABLE)

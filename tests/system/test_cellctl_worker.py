@@ -75,6 +75,22 @@ class LostAnswer(Forgetful):
         return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
 
 
+class Pages(Forgetful):
+    """Has two leases of the worker, each on a page of its own."""
+
+    def response(self):
+        path, _, query = self.path.partition("?")
+        document = {"leases": []}
+        if path == "/v1/leases":
+            document = {"items": [self.LEASE], "next_cursor": "second"}
+            if "cursor=second" in query:
+                document = {"items": [{**self.LEASE, "lease": "L2"}], "next_cursor": None}
+        elif path == "/v1/leases/report":
+            document = {"results": [{"lease": each["lease"], "status": 200}
+                                    for each in json.loads(self.requests[-1][2])]}
+        return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+
 class Worker(CellctlTest):
     def start(self, config=None, **changes):
         super().start(config, **{"services": SERVICES, **changes})
@@ -149,6 +165,16 @@ class Worker(CellctlTest):
         worker = self.work("true", CELLD_URL=url)
         wait_until(lambda: "/v1/leases/report" in [request[0] for request in requests],
                    "the lease is reported")
+        self.stop(worker)
+
+    def test_the_leases_of_every_page_are_taken_up(self):
+        url, requests = self.serve(Pages)
+        worker = self.work("true", "--concurrency", "2", CELLD_URL=url)
+
+        def reported():
+            return {each["lease"] for path, _, body in requests if path == "/v1/leases/report"
+                    for each in json.loads(body)}
+        wait_until(lambda: reported() == {"L1", "L2"}, "both leases are reported")
         self.stop(worker)
 
     def outlast(self, server):

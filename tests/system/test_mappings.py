@@ -160,6 +160,8 @@ Accept: application/json
         done = self.explain(config, a_job())
         self.assertEqual(done.returncode, 0, done)
         self.assertTrue(done.stdout.startswith(f"POST {self.api.url}\nContent-Type: "), done.stdout)
+        self.assertIn("\nX-Plain: ***\n", done.stdout)
+        self.assertNotIn(SECRET, done.stdout)
         body = json.loads(done.stdout.partition("\n\n")[2])
         self.assertEqual((body["service"], body["entity"]["id"]), ("dns", "example.com"))
 

@@ -340,7 +340,7 @@ class Stops(MemoryJobs):
         self.assert_problem(self.client.get(f"/v1/jobs/{job_id}"), 404)
 
     def test_a_shutdown_forgets_or_keeps_the_jobs_of_a_batch(self):
-        self.start(cells=[{**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY])
+        self.start(retention_ms=1000, cells=[{**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY])
         batch_id = self.client.post("/v1/batches", [
             a_memory_job("later", delay_ms=HOUR_MS),
             a_job("loose", customer="loose", delay_ms=HOUR_MS),
@@ -355,6 +355,8 @@ class Stops(MemoryJobs):
         self.assertEqual(self.client.post(f"/v1/batches/{batch_id}/cancel", {}).status, 202)
         batch = wait_until(lambda: self.finished(batch_id), "the kept job is cancelled")
         self.assertEqual((batch["states"]["cancelled"], batch["total"]), (1, 4))
+        wait_until(lambda: self.client.get(f"/v1/batches/{batch_id}").status == 404,
+                   "the batch is removed like any other")
 
     def test_a_shutdown_keeps_what_has_not_ended_if_the_cell_says_so(self):
         self.start(cells=[{**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY],

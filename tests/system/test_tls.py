@@ -36,11 +36,11 @@ class Tls(EndToEnd):
         self.addCleanup(self.end)
         return self.client
 
-    def connect(self, context):
+    def connect(self, context, session=None):
         """A TLS connection after one successful request."""
         raw = socket.create_connection((self.daemon.host, self.daemon.port), DEADLINE_S)
         self.addCleanup(raw.close)
-        secure = context.wrap_socket(raw, server_hostname=self.daemon.host)
+        secure = context.wrap_socket(raw, server_hostname=self.daemon.host, session=session)
         self.addCleanup(secure.close)
         secure.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
         if not secure.recv(4096):
@@ -197,6 +197,16 @@ class Tls(EndToEnd):
         self.refused(self.trusting(self.authority))
         self.refused(self.trusting(self.authority, self.authority.issue("stranger")))
         self.connect(self.trusting(self.authority, certificate))
+
+    def test_a_client_with_a_certificate_may_resume_its_session(self):
+        clients = Authority(self.directory, "clients")
+        certificate = clients.issue("client")
+        self.start_tls(tls={"client_ca": clients.certificate})
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = self.trusting(self.authority, certificate)
+            context.maximum_version = version
+            session = self.connect(context).session
+            self.assertTrue(self.connect(context, session).session_reused, version)
 
     def test_sighup_reloads_the_client_authorities(self):
         old, new = Authority(self.directory, "old"), Authority(self.directory, "new")

@@ -43,6 +43,16 @@ class Notify(unittest.TestCase):
         service.receive("READY=1")
         self.assertEqual(service.stop(), 0)
 
+    def test_a_refused_reload_ends_too(self):
+        service = self.service()
+        status = service.receive("READY=1")["STATUS"]
+        for _ in range(2):
+            service.write_config({"cells": "none"})
+            service.signal(signal.SIGHUP)
+            service.receive("RELOADING=1")
+            self.assertEqual(service.receive("READY=1")["STATUS"], status)
+        self.assertEqual(service.stop(), 0)
+
     def test_a_shutdown_reports_how_long_it_may_take(self):
         service = self.service(shutdown_grace_ms=200_000)
         gate = self.provider.hold("/dns")

@@ -119,6 +119,14 @@ FAULTS = (
         "    return make_response_promise<CellsListed>();\n",
     ),
     Fault(
+        "hung_server",
+        "the HTTP server hangs as soon as a client connects",
+        "src/http/poller.cpp",
+        "void Poller::accept_clients() {\n",
+        "void Poller::accept_clients() {\n"
+        '  while (fault::is_on("hung_server")) fault::stall();\n',
+    ),
+    Fault(
         "dead_dispatcher",
         "after the start, the cell dispatcher ends when it is asked to list cells",
         "cells/actors/cell_dispatcher_cells.cpp",

@@ -1,5 +1,5 @@
-"""A celld whose engine does not answer does not report itself alive, so its service manager kills
-it."""
+"""A celld whose engine or HTTP server does not answer does not report itself alive, so its service
+manager kills it."""
 
 import os
 import shutil
@@ -39,6 +39,14 @@ class Watchdog(unittest.TestCase):
         with self.assertRaises(AssertionError):
             service.receive("WATCHDOG=1", 2 * INTERVAL_S)
         self.assertEqual(service.client().get("/livez").status, 200, "and still does")
+
+    def test_a_hung_http_server_is_not_reported_alive(self):
+        service = self.service("hung_server")
+        with self.assertRaises(OSError):
+            service.client(INTERVAL_S).get("/livez")
+        with self.assertRaises(AssertionError):
+            for _ in range(3):  # The first may have come before the request.
+                service.receive("WATCHDOG=1", 2 * INTERVAL_S)
 
     def test_a_healthy_celld_is_reported_alive(self):
         self.service("").receive("WATCHDOG=1")

@@ -101,12 +101,16 @@ TEST_CASE("a change to an instance that closes meanwhile does not apply to the n
                                        ChangeCellState{acme, CellState::paused});
   auto resized =
       engine.self()->request(engine.engine(), caf::infinite, ResizePool{acme, std::uint32_t{7}});
+  auto limited = engine.self()->request(engine.engine(), caf::infinite,
+                                        ChangeQuota{acme, {{QuotaLimit::queue_jobs, 1}}});
   engine.run_all();
   const auto is_none = [](const CellDescribed& answer) { CHECK_FALSE(answer.status); };
   const auto failed = [](const caf::error&) { FAIL("the change failed"); };
   paused.receive(is_none, failed);
   resized.receive(is_none, failed);
+  limited.receive(is_none, failed);
   CHECK(engine.call_of(engine.submit("b")));
+  engine.submit("c");
   CHECK(engine.cell(acme).pool.target == 1);
 }
 

@@ -219,6 +219,16 @@ TEST_CASE("the last of several reports of progress is kept, although they came i
   CHECK(engine.stored(job)->messages.back().text == "30");
 }
 
+TEST_CASE("progress that a worker reports is announced") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1")[0].job->lease;
+  const auto before = engine.reported.size();
+  REQUIRE(engine.extend(lease, 0.5).lease);
+  REQUIRE(engine.reported.size() == before + 1);
+  CHECK(engine.reported.back() == std::pair{job, JobState::running});
+}
+
 TEST_CASE("a lease never outlasts its job's expiry") {
   Fixture engine{1};
   auto request = pulled(engine, "a");
@@ -344,9 +354,11 @@ TEST_CASE("a lease survives the death of its dispatcher") {
                       caf::exit_reason::kill);
   engine.run_all();
   CHECK(jobs_of(engine.leases_out()) == Ids{job});
+  CHECK(engine.service("vm").in_flight == 1);
   CHECK(engine.end_lease(lease, success));
   CHECK(engine.state(job) == JobState::succeeded);
   CHECK(engine.leases_out().empty());
+  CHECK(engine.service("vm").in_flight == 0);
 }
 
 TEST_CASE("a worker still waits after the death of a dispatcher that was storing its lease") {
@@ -544,6 +556,29 @@ TEST_CASE("workers that do not wait get jobs of the store, although others empti
   CHECK(answers == 3);
 }
 
+TEST_CASE("workers outside serve customers by their weights") {
+  Fixture engine;
+  CellRule rule;
+  rule.settings.pool_size = 1;
+  rule.settings.weights = CustomerWeights{{{"gold", 3}}};
+  engine.configure({rule});
+  engine.crash_and_restart();
+  for (int n = 0; n < 40; ++n) {
+    for (const auto* customer : {"gold", "plain"})
+      engine.submit(pulled(engine, std::to_string(n), customer));
+  }
+  int of_gold = 0;
+  for (int n = 0; n < 40; ++n) {
+    const auto leases = engine.lease("host-1");
+    REQUIRE(leases.size() == 1);
+    of_gold += leases[0].job->spec->customer == "gold" ? 1 : 0;
+    engine.pass(milliseconds{100});
+    REQUIRE(engine.end_lease(leases[0].job->lease, success));
+  }
+  CHECK(of_gold >= 28);
+  CHECK(of_gold <= 32);
+}
+
 TEST_CASE("workers for one customer each share a slot by the time of their jobs") {
   Fixture engine{1};
   for (int n = 0; n < 30; ++n) {
@@ -697,6 +732,19 @@ TEST_CASE("a service that is pulled for a while still has the calls that it bega
   CHECK(engine.service("vm").in_flight == 0);
 }
 
+TEST_CASE("a service that was pulled before it was called shows its calls") {
+  Fixture engine{1};
+  engine.submit(pulled(engine, "a"));
+  REQUIRE(engine.end_lease(engine.lease("host-1")[0].job->lease, success));
+  CellRule rule;
+  rule.settings.pool_size = 1;
+  engine.pull_services = {};
+  engine.reconfigure({rule}, {"vm"});
+  REQUIRE(engine.call_of(engine.submit(pulled(engine, "b"))));
+  CHECK(engine.service("vm").in_flight == 1);
+  CHECK_FALSE(engine.service("vm").leases);
+}
+
 TEST_CASE("a service that was called before it was pulled is removed with its provider") {
   Fixture engine{1};
   engine.pull_services = {};
@@ -740,6 +788,16 @@ TEST_CASE("leases are listed by worker, service and customer, page by page") {
   const auto first = engine.leases_out({.limit = 4});
   REQUIRE(first.size() == 4);
   CHECK(engine.leases_out({.after = first.back().job->lease}).size() == 2);
+  Ids of_worker;
+  Lease after{};
+  for (int page = 0; page < 2; ++page) {
+    const auto leases = engine.leases_out({.worker = "host-1", .after = after, .limit = 2});
+    REQUIRE(leases.size() == 2);
+    for (const JobId job : jobs_of(leases)) of_worker.push_back(job);
+    after = leases.back().job->lease;
+  }
+  CHECK(engine.leases_out({.worker = "host-1", .after = after}).empty());
+  CHECK(std::set(of_worker.begin(), of_worker.end()).size() == 4);
 }
 
 TEST_CASE("the status of a pull service counts its leases and the requests that wait") {

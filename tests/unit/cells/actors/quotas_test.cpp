@@ -172,6 +172,20 @@ TEST_CASE("submissions keep to their rates") {
   engine.submit(request_of(engine, "acme", "c"));
 }
 
+TEST_CASE("a refusal for a rate names the rate that was exceeded") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) {
+    settings.submissions = {2, 1};
+    settings.customer.submissions = {5, 5};
+  });
+  engine.submit("a");
+  const auto refused = engine.try_to_submit(engine.request("b"));
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->kind == Refusal::Kind::queue_rate);
+  CHECK(refused.refusal->per_s == 2);
+  CHECK(refused.refusal->limit == 2);
+}
+
 TEST_CASE("the holder of a key is found before the rate is looked at, and uses none of it") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) { settings.customer.submissions = {1, 1}; });

@@ -215,6 +215,23 @@ TEST_CASE("after a stop, `one` fires once for the times that were missed") {
   CHECK(jobs(fixture) == 6);
 }
 
+TEST_CASE("after a stop, `all` tries each missed time until the cell takes its job") {
+  Fixture fixture;
+  Desk desk{fixture};
+  auto spec = every(fixture, minute);
+  spec.catch_up = CatchUp::all;
+  desk.put("all", spec);
+  fixture.wall += 5 * minute + milliseconds{1000};  // While celld is stopped.
+  fixture.set_state(CellState::draining);
+  desk.crash_and_restart();
+  for (int second = 0; second < 5; ++second) fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 0);
+  fixture.set_state(CellState::active);
+  for (int second = 0; second < 40; ++second) fixture.pass(milliseconds{1000});
+  CHECK(desk.progress("all").fired == 5);
+  CHECK(desk.progress("all").missed == 0);
+}
+
 TEST_CASE("a clock that is set back fires nothing again, and one set ahead is noticed") {
   Fixture fixture;
   Desk desk{fixture};

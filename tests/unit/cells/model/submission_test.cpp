@@ -1,5 +1,7 @@
 #include "cells/model/submission.hpp"
 
+#include <set>
+
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/model/builders.hpp"
 
@@ -13,6 +15,18 @@ Job accepted(JobRequest request, const CellSettings& settings = {}) {
 }
 
 }  // namespace
+
+TEST_CASE("a refusal for lack of room, or while no jobs are accepted, is temporary") {
+  using Kind = Refusal::Kind;
+  const std::set temporary{
+      Kind::queue_full,          Kind::cell_bytes_full, Kind::memory_full, Kind::customer_jobs_full,
+      Kind::customer_bytes_full, Kind::too_many_cells,  Kind::draining,    Kind::shutting_down};
+  for (std::size_t n = 0; n < Refusal::kind_count; ++n) {
+    const auto kind = static_cast<Kind>(n);
+    INFO("kind " << n);
+    CHECK(is_temporary(kind) == temporary.contains(kind));
+  }
+}
 
 TEST_CASE("a job due at once is queued, and its place is its id") {
   const Job job = accepted({});

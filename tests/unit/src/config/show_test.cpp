@@ -135,6 +135,9 @@ TEST_CASE("no secret is shown") {
     "services": {
       "dns": {"type": "http", "url": "http://h/dns?key=secret-of-url",
               "headers": {"X-A": "secret-itself", "X-B": "env:KEY", "X-C": "file:/run/key"}},
+      "undo": {"type": "http", "url": "http://h/a?key=secret-of-url", "undo": {}},
+      "other": {"type": "http", "url": "http://h/b",
+                "undo": {"url": "http://h/undo?key=secret-of-undo"}},
       "db": {"type": "command", "argv": ["/bin/true"],
              "env": {"A": "secret-itself", "B": "env:KEY", "C": "file:/run/key"}}},
     "cells": [{}],
@@ -149,6 +152,7 @@ TEST_CASE("no secret is shown") {
   CHECK(dns["url"] == "http://h/dns?***");
   CHECK(dns["headers"] ==
         json::Value{{"X-A", "***"}, {"X-B", "env:KEY"}, {"X-C", "file:/run/key"}});
+  CHECK(value["services"]["other"]["undo"]["url"] == "http://h/undo?***");
   CHECK(value["services"]["db"]["env"] ==
         json::Value{{"A", "***"}, {"B", "env:KEY"}, {"C", "file:/run/key"}});
   CHECK(value["auth"]["tokens"][0] == json::Value{{"name", "portal"},

@@ -60,6 +60,16 @@ TEST_CASE("kept jobs come back as they were, with their keys and lines") {
   CHECK(again.apply(FetchRunnable{acme_cell, "acme", false, 1, 9}).customers[0].jobs.size() == 1);
 }
 
+TEST_CASE("places above all ids are known after a start") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  MemoryJobs jobs;
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 4, .run_at = at_ms(1000)}))});
+  jobs.apply(AdvanceDue{acme_cell, at_ms(1000), 90, 10});
+  REQUIRE(write_kept_jobs(path, content_of(jobs), keep_all).empty());
+  CHECK(read_back(path).last_id == 90);
+}
+
 TEST_CASE("the head of a line stays its head, also behind a lower place") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() / "kept";

@@ -2,6 +2,7 @@
 #include "src/store/mixed_store.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
+#include <utility>
 
 #include "tests/unit/src/store/contract.hpp"
 
@@ -17,8 +18,8 @@ const CellKey bolt_cell{"bolt", "*"};
 /// A mixed store over an in-memory one, which counts its commits.
 class Mixed : public StoreUnderTest {
  public:
-  explicit Mixed(std::uint64_t bytes_max = unbounded)
-      : memory_(std::make_shared<SharedMemory>(bytes_max)),
+  explicit Mixed(std::uint64_t bytes_max = unbounded, StoreContent kept = {})
+      : memory_(make_memory(bytes_max, std::move(kept))),
         system_(config_),
         store_(spawn_mixed_store(system_, memory_, spawn_memory_store(system_, disk_))),
         reader_(spawn_mixed_reader(system_, memory_, spawn_memory_reader(system_, disk_))) {}
@@ -37,6 +38,12 @@ class Mixed : public StoreUnderTest {
   const MemoryBudget& budget() const { return memory_->budget; }
 
  private:
+  static std::shared_ptr<SharedMemory> make_memory(std::uint64_t bytes_max, StoreContent kept) {
+    auto memory = std::make_shared<SharedMemory>(bytes_max);
+    if (!kept.jobs.empty()) memory->fill(std::move(kept));
+    return memory;
+  }
+
   std::shared_ptr<SharedMemory> memory_;
   std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
   caf::actor_system_config config_;
@@ -177,6 +184,36 @@ TEST_CASE("a page lists jobs of both kinds, newest first, and its cursor continu
   JobFilter of_bolt;
   of_bolt.customer = "bolt";
   CHECK(ids(client.ask(ListJobs{of_bolt}).jobs) == Ids{9, 6, 3});
+}
+
+TEST_CASE("a job in memory is found behind more others than one page looks at") {
+  Mixed mixed;
+  Client client{mixed};
+  constexpr JobId others = 10'001;
+  client.ask(InsertJob{acme(1), {}, 0});
+  client.ask(InsertJob{
+      in_memory({.id = 2, .entity = "old", .customer = "old", .cell = bolt_cell}), {}, unbounded});
+  for (JobId id = 3; id < 3 + others; ++id) client.ask(InsertJob{bolt(id), {}, unbounded});
+  JobFilter of_old;
+  of_old.customer = "old";
+  Ids found;
+  JobId before = 0;
+  do {
+    const auto listed = client.ask(ListJobs{of_old, before});
+    for (const auto id : ids(listed.jobs)) found.push_back(id);
+    before = listed.next;
+  } while (before != 0);
+  CHECK(found == Ids{2});
+}
+
+TEST_CASE("the oldest queued job may be one that a shutdown has kept") {
+  StoreContent kept;
+  MemoryJobs jobs;
+  jobs.apply(InsertJob{bolt(7)});
+  jobs.commit_to(kept);
+  Mixed mixed{unbounded, std::move(kept)};
+  Client client{mixed};
+  CHECK(client.ask(FindOldestQueued{{bolt_cell}}).places == Ids{7});
 }
 
 TEST_CASE("merged pages end where one of them stopped looking") {
@@ -394,6 +431,17 @@ TEST_CASE("a job that found no room after its schedule had advanced is added onc
   CHECK(answer_to(again).runnable);
   auto once_more = request(InsertJob{bolt(4), {}, unbounded, due});
   CHECK(answer_to(once_more).is_stale);
+  const ScheduleAdvance next_due{"s", 1, at_ms(200), {at_ms(300), 0, 2, 0, 0}};
+  const ScheduleAdvance last_due{"s", 1, at_ms(300), {at_ms(400), 0, 3, 0, 0}};
+  auto no_room = request(InsertJob{bolt(5), {}, 3 * room_for_one, next_due});
+  auto third = request(InsertJob{bolt(6), {}, 3 * room_for_one});
+  CHECK(answer_to(no_room).full);
+  CHECK(answer_to(third).runnable);
+  // The time before is given up.
+  auto later = request(InsertJob{bolt(7), {}, unbounded, last_due});
+  CHECK(answer_to(later).runnable);
+  auto twice = request(InsertJob{bolt(8), {}, unbounded, last_due});
+  CHECK(answer_to(twice).is_stale);
   caf::anon_send_exit(store, caf::exit_reason::kill);
   coordinator.run();
 }

@@ -117,6 +117,8 @@ TEST_CASE("the jobs of a batch have the trace context of its request") {
   const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   CHECK(post_lines(daemon, good_job, {{"traceparent", trace}}).body["accepted"] == 1);
   CHECK(daemon.last_request.spec.traceparent == trace);
+  CHECK(post_lines(daemon, good_job, {{"traceparent", "nonsense"}}).body["accepted"] == 1);
+  CHECK(daemon.last_request.spec.traceparent.empty());
 }
 
 TEST_CASE("an array is a batch of its elements, up to the first that is not JSON") {

@@ -316,6 +316,16 @@ TEST_CASE("a mapped service cannot leak a secret, nor what filters make of it") 
   CHECK(fixture.call().message == "bad *** ***");
 }
 
+TEST_CASE("a mapped service cannot leak a word of a secret, nor one that is only sent encoded") {
+  Scripted server{{"400 Bad Request", R"({"message": "bad 0123456789 of admin:hunter22"})"}};
+  Fixture fixture(server.script(), json::Value::parse(R"({
+    "secrets": {"key": "Bearer 0123456789", "login": "admin:hunter22"},
+    "actions": {"create": {"method": "POST", "path": "",
+                           "headers": {"X": "{{secrets.key}}",
+                                       "Y": "{{secrets.login | base64}}"}}}})"));
+  CHECK(fixture.call().message == "bad *** of ***");
+}
+
 TEST_CASE("all requests share the timeout of the call") {
   std::promise<void> second;
   int seen = 0;

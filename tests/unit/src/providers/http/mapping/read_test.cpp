@@ -382,7 +382,11 @@ TEST_CASE("a mapping is shown without its secrets") {
            {"query", {{"token", "hunter3"}, {"id", "{{entity.id}}"}}},
            {"poll",
             {{"path", "/"}, {"headers", {{"Z", "hunter5"}}}, {"answer", {{"pending", {202}}}}}},
-           {"headers", {{"X", "hunter4"}, {"Y", "{{secrets.key}}"}}}}}}}});
+           {"headers", {{"X", "hunter4"}, {"Y", "{{secrets.key}}"}}}}}}},
+       {"undo",
+        {{"create",
+          {{{"method", "DELETE"}, {"path", "/"}, {"headers", {{"X", "hunter6"}}}},
+           {{"method", "DELETE"}, {"path", "/"}, {"query", {{"token", "hunter7"}}}}}}}}});
   const auto text = json::dump(mapping.shown);
   CHECK(text.find("hunter") == std::string::npos);
   CHECK(text.find("s3cret") == std::string::npos);

@@ -25,9 +25,9 @@ exec "$BINDIR/erlexec" "$@"
 class Names(Server):
     """Erlang's name server. RabbitMQ would start one that outlives it."""
 
-    def __init__(self, test):
+    def __init__(self, add_cleanup):
         self.program, self.environment = find("usr/bin/epmd", "rabbitmq-server")
-        super().__init__(test)
+        super().__init__(add_cleanup)
         self.environment = {**self.environment, "ERL_EPMD_ADDRESS": "127.0.0.1",
                             "ERL_EPMD_PORT": str(self.port)}
 
@@ -47,11 +47,11 @@ class RabbitMq(Server):
 
     start_deadline_s = 4 * DEADLINE_S
 
-    def __init__(self, test, user=USER, password=PASSWORD):
+    def __init__(self, add_cleanup, user=USER, password=PASSWORD):
         self.program, libraries = find("usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server")
         runtime, _ = find("usr/lib/erlang/erts-*/bin", "rabbitmq-server")
-        self.names = Names(test).start()
-        super().__init__(test)
+        self.names = Names(add_cleanup).start()
+        super().__init__(add_cleanup)
         self.user, self.password = user, password
         # Of an unpacked server, Erlang itself may be installed, and some of its libraries unpacked.
         self.libraries = {"ERL_LIBS": os.path.join(TOOLS, "rabbitmq-server/usr/lib/erlang/lib")

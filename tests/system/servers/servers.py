@@ -4,7 +4,6 @@ scripts/test unpacks the packages that the machine does not have into build/tool
 test is skipped.
 """
 
-import atexit
 import contextlib
 import glob
 import json
@@ -42,26 +41,21 @@ def unprivileged():
     return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
-def scratch_directory(prefix):
-    """A new directory of the user that the servers run as."""
-    directory = tempfile.mkdtemp(prefix=prefix)
-    if unprivileged():
-        shutil.chown(directory, "nobody")
-    return directory
-
-
 class Server:
-    """A program in a scratch directory, which can be killed and started again."""
+    """A program in a scratch directory, which can be killed and started again. `add_cleanup` is a
+    test's, or that of a class of tests that share the server."""
 
     start_deadline_s = DEADLINE_S
 
-    def __init__(self, test):
+    def __init__(self, add_cleanup):
         self.port = free_port()
         self.process = None
         # Not the test's own directory, which only root may enter.
-        self.directory = scratch_directory("celld-server-")
-        test.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        test.addCleanup(self.kill)
+        self.directory = tempfile.mkdtemp(prefix="celld-server-")
+        add_cleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        add_cleanup(self.kill)
+        if unprivileged():
+            shutil.chown(self.directory, "nobody")
 
     def spawn(self, command, environment):
         with open(os.path.join(self.directory, "log"), "ab") as log:
@@ -79,6 +73,12 @@ class Server:
     def signal(self, number):
         os.killpg(self.process.pid, number)
 
+    def go_on(self):
+        """Starts the server if it does not run, and wakes it if it was stopped."""
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+        self.signal(signal.SIGCONT)
+
     def kill(self):
         if self.process is None:
             return
@@ -90,11 +90,11 @@ class Server:
 class PowerDns(Server):
     """PowerDNS Authoritative with SQLite and its HTTP API."""
 
-    def __init__(self, test):
+    def __init__(self, add_cleanup):
         self.program, self.environment = find("usr/sbin/pdns_server", "pdns-server")
         self.module, _ = find("usr/lib/*/pdns/libgsqlite3backend.so", "pdns-server")
         schema, _ = find("usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql", "pdns-server")
-        super().__init__(test)
+        super().__init__(add_cleanup)
         self.key = API_KEY
         self.url = f"http://127.0.0.1:{self.port}/api/v1/servers/localhost"
         self.database = os.path.join(self.directory, "pdns.sqlite3")
@@ -121,9 +121,13 @@ webserver-port={self.port}
             f"--local-port={free_port()}"], self.environment)
         return self
 
+    def open(self, path, method="GET"):
+        request = urllib.request.Request(self.url + path, headers={"X-API-Key": self.key},
+                                         method=method)
+        return DIRECT.open(request, timeout=DEADLINE_S)
+
     def ask(self, path):
-        request = urllib.request.Request(self.url + path, headers={"X-API-Key": self.key})
-        with DIRECT.open(request, timeout=DEADLINE_S) as response:
+        with self.open(path) as response:
             return json.load(response)
 
     def answers(self):
@@ -134,30 +138,23 @@ webserver-port={self.port}
     def zones(self):
         return {zone["name"]: zone["account"] for zone in self.ask("/zones")}
 
+    def remove_zones(self):
+        for zone in self.zones():
+            self.open(f"/zones/{zone}", "DELETE").close()
+
 
 class PostgreSql(Server):
-    new_cluster = None  # initdb takes a second, and a copy of what it made a tenth of that.
-
-    def __init__(self, test):
+    def __init__(self, add_cleanup):
         postgres, self.environment = find("usr/lib/postgresql/*/bin/postgres", "postgresql")
         self.programs = os.path.dirname(postgres)
-        super().__init__(test)
+        super().__init__(add_cleanup)
         self.data = os.path.join(self.directory, "data")
-        if PostgreSql.new_cluster is None:
-            PostgreSql.new_cluster = self.make_cluster()
-        subprocess.run(["cp", "-a", PostgreSql.new_cluster, self.data], check=True)
-
-    def make_cluster(self):
-        directory = scratch_directory("celld-cluster-")
-        atexit.register(shutil.rmtree, directory, ignore_errors=True)
-        data = os.path.join(directory, "data")
         subprocess.run(
-            [os.path.join(self.programs, "initdb"), "--pgdata", data, "--username=postgres",
+            [os.path.join(self.programs, "initdb"), "--pgdata", self.data, "--username=postgres",
              "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", "--encoding=UTF8",
              "--locale=C"],
-            env={**os.environ, **self.environment}, cwd=directory, stdout=subprocess.DEVNULL,
+            env={**os.environ, **self.environment}, cwd=self.directory, stdout=subprocess.DEVNULL,
             check=True, **unprivileged())
-        return data
 
     def start(self):
         self.spawn([os.path.join(self.programs, "postgres"), "-D", self.data, "-p", str(self.port),
@@ -181,3 +178,7 @@ class PostgreSql(Server):
     def databases(self):
         return set(self.query("SELECT datname FROM pg_database WHERE NOT datistemplate "
                               "AND datname <> 'postgres'"))
+
+    def drop_databases(self):
+        for name in self.databases():
+            assert self.query(f'DROP DATABASE "{name}" WITH (FORCE)') == []

@@ -13,8 +13,8 @@ EXAMPLE = "powerdns-postgresql"
 class PageOfPowerDns(PowerDns):
     """PowerDNS with the settings of the page."""
 
-    def __init__(self, test):
-        super().__init__(test)
+    def __init__(self, add_cleanup):
+        super().__init__(add_cleanup)
         self.lines = part(r"<<END\n(.*?)^END$", commands("sudo install -d -o pdns"))
         self.key = part(r"^api-key=(\S+)$", self.lines)
 
@@ -26,9 +26,9 @@ class PageOfPowerDns(PowerDns):
 class Page(PageTest):
     def setUp(self):
         super().setUp()
-        dns = PageOfPowerDns(self).start()
+        dns = PageOfPowerDns(self.addCleanup).start()
         self.dns, self.ports["8081"] = dns, str(dns.port)
-        self.postgresql = PostgreSql(self).start()
+        self.postgresql = PostgreSql(self.addCleanup).start()
         self.postgresql.make_role(part(r'-c "(CREATE ROLE .*?)"',
                                        commands("sudo -u postgres psql")))
 

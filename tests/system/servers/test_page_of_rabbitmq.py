@@ -10,7 +10,8 @@ class Page(PageTest):
     def test_the_commands_of_the_page_make_a_virtual_host(self):
         configured = commands("sudo apt-get install rabbitmq-server")
         user = part(r"add_user (\S+) ", configured)
-        server = RabbitMq(self, user, part(rf"add_user {user} (\S+)$", configured)).start()
+        password = part(rf"add_user {user} (\S+)$", configured)
+        server = RabbitMq(self.addCleanup, user, password).start()
         self.assertIn(f"set_user_tags {user} administrator", configured)
         self.ports["15672"] = str(server.port)
         self.write_example(EXAMPLE, self.read_example(EXAMPLE))

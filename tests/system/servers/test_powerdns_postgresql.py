@@ -21,12 +21,18 @@ def a_job(action, domain="Example.com", customer="acme", services=("dns", "datab
 class PowerDnsAndPostgreSql(EndToEnd):
     variables = {"PDNS_API_KEY": API_KEY, "PGPASSWORD": PASSWORD}
 
+    @classmethod
+    def setUpClass(cls):
+        cls.dns = PowerDns(cls.addClassCleanup).start()
+        cls.postgresql = PostgreSql(cls.addClassCleanup).start()
+        cls.postgresql.make_role()
+
     def setUp(self):
         super().setUp()
-        self.dns = PowerDns(self)
-        self.postgresql = PostgreSql(self)
-        self.dns.start()
-        self.postgresql.start().make_role()
+        self.dns.go_on()
+        self.dns.remove_zones()
+        self.postgresql.go_on()
+        self.postgresql.drop_databases()
         self.start(self.example())
 
     def example(self):

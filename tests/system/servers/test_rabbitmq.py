@@ -15,7 +15,7 @@ HASH = "kIdlQ1cQmeZOuaT6TjAlLJqx8r57caphc+d8w955th7dHJ4s"  # Of "sesame".
 class RabbitMqByMapping(EndToEnd):
     def setUp(self):
         super().setUp()
-        self.rabbitmq = RabbitMq(self)
+        self.rabbitmq = RabbitMq(self.addCleanup)
 
     def example(self):
         with open(os.path.join(ROOT, "config", "examples", "rabbitmq.json"),

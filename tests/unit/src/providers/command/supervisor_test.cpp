@@ -87,7 +87,7 @@ TEST_CASE("whenever a supervisor is killed, each command ends once and leaves no
   const auto pids = directory / "pids";
   Commands commands;
   std::size_t started = 0;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 12; ++round) {
     const auto supervisor = test::supervisor_of(commands);
     std::vector<std::future<CommandResult>> results;
     for (int i = 0; i < 8; ++i) {
@@ -95,7 +95,7 @@ TEST_CASE("whenever a supervisor is killed, each command ends once and leaves no
     }
     // At first when all commands run; later when some run, some are starting, and some orders are
     // pending.
-    started = test::wait_for_numbers(pids, started + (round < 10 ? 8 : 0)).size();
+    started = test::wait_for_numbers(pids, started + (round < 6 ? 8 : 0)).size();
     ::kill(supervisor, SIGKILL);
     for (auto& result : results) {
       REQUIRE(result.wait_for(test::command_patience) == std::future_status::ready);

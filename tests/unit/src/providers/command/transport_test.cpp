@@ -313,7 +313,7 @@ TEST_CASE("a program that cannot be executed is reported with the reason") {
 TEST_CASE("many commands run side by side") {
   raise_descriptor_limit();
   Commands commands;
-  constexpr int count = 300;
+  constexpr int count = 150;
   std::vector<std::future<CommandResult>> results;
   for (int i = 0; i < count; ++i) {
     results.push_back(
@@ -326,9 +326,9 @@ TEST_CASE("many commands run side by side") {
   }
 }
 
-constexpr int commands_in_a_row = 300;
+constexpr int commands_in_a_row = 100;
 
-TEST_CASE("hundreds of commands in a row leave no process and no descriptor") {
+TEST_CASE("a hundred commands in a row leave no process and no descriptor") {
   const auto children = children_of(::getpid());
   Commands commands;
   const auto supervisor = test::supervisor_of(commands);

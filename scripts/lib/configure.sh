@@ -26,7 +26,8 @@ run_ctest() {
   "${ctest_prefix[@]}" ctest --preset "$1" \
     --no-tests=error --no-label-summary --parallel "$((3 * $(nproc)))" \
     --output-junit "$results" \
-    --test-output-size-passed 1048576 --test-output-size-failed 1048576 "${@:2}" || status=$?
+    --test-output-size-passed 1048576 --test-output-size-failed 1048576 \
+    --test-output-truncation middle "${@:2}" || status=$?
   scripts/lib/summarize_tests "$results"
   rm -f "$results"
   return "$status"

@@ -60,8 +60,8 @@ void synchronise_directory(const std::string& path) {
 std::atomic<const char*> partial_file{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
-/// `opening` while a file may exist that `partial_file` does not name yet; then the number of a
-/// signal that has come meanwhile, on any thread.
+/// `opening` while a file may exist that `partial_file` does not name yet; then the number of the
+/// first signal that has come meanwhile, on any thread.
 std::atomic<int> opening_state{0};
 constexpr int opening = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -69,12 +69,13 @@ static_assert(std::atomic<int>::is_always_lock_free);
 /// Async-signal-safe. The raised signal is blocked until the handler returns; then it is fatal.
 void remove_partial_file(int signal) {
   int expected = opening;
-  if (opening_state.compare_exchange_strong(expected, signal)) return;
+  if (opening_state.compare_exchange_strong(expected, signal) || expected > 0) return;
   if (const char* path = partial_file.load()) ::unlink(path);
+  ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
-/// While it exists, a signal waits.
+/// While it exists, signals wait.
 class Opening {
  public:
   Opening() { opening_state = opening; }
@@ -91,7 +92,7 @@ void watch_signals() {
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
   struct sigaction action{};
   action.sa_handler = remove_partial_file;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
   for (const int signal : signals) ::sigaddset(&action.sa_mask, signal);
   for (const int signal : signals) {
@@ -139,8 +140,8 @@ void WholeFile::complete() {
 /// run that has not ended keeps its file: it holds the lock.
 void WholeFile::open() {
   constexpr int attempts_max = 8;
-  watch_signals();
   const Opening is_opening;
+  watch_signals();
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     const int fd = ::open(partial_path_.c_str(),
                           O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -1,5 +1,5 @@
 # Only tests that hang reach this: a busy machine may take ten times as long as an idle one.
-set(celld_python_timeout_s 600)
+set(celld_python_timeout_s 1200)
 if(CELLD_SANITIZE)
   set(celld_python_timeout_s 3600)
 endif()

@@ -15,7 +15,7 @@ import sys
 import time
 import unittest
 
-HANGING_S = 550  # Then a test's stack is printed. ctest ends the run later.
+STACKS_EVERY_S = 280  # A test that hangs shows where before ctest ends it.
 
 
 class Report(unittest.TestResult):
@@ -26,12 +26,10 @@ class Report(unittest.TestResult):
 
     def startTest(self, test):
         super().startTest(test)
-        faulthandler.dump_traceback_later(HANGING_S)
         self.begun, self.outcome = time.monotonic(), "passed"
 
     def stopTest(self, test):
         super().stopTest(test)
-        faulthandler.cancel_dump_traceback_later()
         seconds = time.monotonic() - self.begun
         print(f"{self.outcome} {seconds:.2f} s: {sentence(test)}")
 
@@ -71,6 +69,7 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     sys.stdout.reconfigure(line_buffering=True)
+    faulthandler.dump_traceback_later(STACKS_EVERY_S, repeat=True)
     sys.path.insert(0, os.getcwd())
     report = Report()
     report.failfast = "CELLD_FAIL_FAST" in os.environ

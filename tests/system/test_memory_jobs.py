@@ -340,7 +340,8 @@ class Stops(MemoryJobs):
         self.assert_problem(self.client.get(f"/v1/jobs/{job_id}"), 404)
 
     def test_a_shutdown_forgets_or_keeps_the_jobs_of_a_batch(self):
-        self.start(retention_ms=1000, cells=[{**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY])
+        self.start(retention_ms=5000, cells=[
+            {**MEMORY, "on_stop": "keep"}, {**MEMORY, "customer": "loose"}, ANY])
         batch_id = self.client.post("/v1/batches", [
             a_memory_job("later", delay_ms=HOUR_MS),
             a_job("loose", customer="loose", delay_ms=HOUR_MS),

@@ -189,8 +189,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   }
 
   /// The next attempt continues where this one failed: with the whole timeout, or only with what is
-  /// left of it after a failure that may not be counted. Otherwise an operation whose polls fail
-  /// like that now and then would have no end.
+  /// left of it after a failure that is not always counted as an attempt. Otherwise an operation
+  /// whose polls fail like that now and then would have no end.
   CallOutcome failed(CallOutcome outcome, bool has_begun) const {
     using Kind = CallOutcome::Kind;
     const bool is_put_off = outcome.kind == Kind::throttled || outcome.kind == Kind::unauthorized;

@@ -237,11 +237,13 @@ class Ends(Case):
                   "a job succeeded without all of its steps")
 
 
-class Calls(Case):
+class CallsCase(Case):
     def assert_calls(self, story, calls, *kinds):
         audit.audit_calls(story.ledger, calls, POOLS)
         self.assert_found(story, *kinds)
 
+
+class Calls(CallsCase):
     def test_the_audit_detects_a_call_for_an_unknown_job(self):
         self.assert_calls(Story(), [a_call()], "a call for an unknown job")
 
@@ -255,7 +257,7 @@ class Calls(Case):
         self.assert_calls(story, [], "a step succeeded without a call")
 
 
-class Entities(Calls):
+class Entities(CallsCase):
     """j1 and j2 are about the same entity."""
 
     def assert_overlap(self, story, calls, overlap):
@@ -296,7 +298,7 @@ class Entities(Calls):
             self.assert_calls(story, [cut_short, a_call("j2", settled_at + late_s, 9.9)], *kinds)
 
 
-class LateCalls(Calls):
+class LateCalls(CallsCase):
     def test_the_audit_detects_a_call_for_a_job_that_had_ended(self):
         story = Story().accept().note("saw", job=a_job(state="failed"))
         seen_at = story.at
@@ -319,7 +321,7 @@ class LateCalls(Calls):
                           "a step was called again after its success")
 
 
-class BrokenCalls(Calls):
+class BrokenCalls(CallsCase):
     def assert_explained(self, story, explained, **changes):
         call = a_call(broken=True, succeeded=False, **{"ended_at": 8.0, **changes})
         self.assert_calls(story, [call], *["a call was cut short"] * (not explained))
@@ -350,7 +352,7 @@ class BrokenCalls(Calls):
             self.assert_explained(story, explained)
 
 
-class Pools(Calls):
+class Pools(CallsCase):
     """Three calls from 6.0, 6.1 and 6.2 on, in a pool of two."""
 
     def assert_exceeded(self, story, exceeded, **changes):
@@ -416,7 +418,7 @@ class Pools(Calls):
         self.assert_exceeded(story.note_at(4.9, "size", cell="c0/*", size=2), True)
 
 
-class Repetitions(Calls):
+class Repetitions(CallsCase):
     """A call that succeeded at 20.0, and another one for the same step later."""
 
     SEEN_AFTER_S = 0.05  # Between the end of the later call and a client that sees its result.

@@ -432,14 +432,14 @@ TEST_CASE("a poll that the provider puts off gives its operation no more time") 
   Scripted server({{"202 Accepted", R"({"id": 1})"}, {status, ""}, {status, ""}});
   Fixture fixture(server.script(), polled);
   auto operation = parse_operation(fixture.call().operation.value()).value();
-  operation.left = 4s;
+  operation.left = 4min;
   CallOutcome outcome;
   outcome.operation = to_text(operation);
-  const auto put_off = fixture.call(next_call(outcome));
+  const auto put_off = fixture.call(next_call(outcome, 10min));
   CHECK(parse_operation(put_off.operation.value())->has_begun);
-  CHECK(parse_operation(*put_off.operation)->left <= 4s);
-  CHECK(parse_operation(*put_off.operation)->left > 0s);
-  CHECK(parse_operation(fixture.call(next_call(put_off)).operation.value())->left <= 4s);
+  CHECK(parse_operation(*put_off.operation)->left <= 4min);
+  CHECK(parse_operation(*put_off.operation)->left > 1min);
+  CHECK(parse_operation(fixture.call(next_call(put_off, 10min)).operation.value())->left <= 4min);
 }
 
 TEST_CASE("after an operation has ended, the next attempt begins with the next request") {

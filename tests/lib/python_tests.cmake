@@ -8,7 +8,8 @@ endif()
 # ctest of each class in each test_*.py beside the caller. Its name is "PREFIX: FILE.CLASS", its label
 # FILE. The method names are the sentences that the tests prove. The tests share the modules in
 # tests/lib. ALONE: no other test runs at the same time as these classes. IN_TURN: none of the same
-# prefix does; these begin early, so that they are not what the others end with.
+# prefix does; these begin early, so that they are not what the others end with. COST is about the
+# number of seconds that a test takes: ctest begins with the longest.
 function(celld_python_tests prefix)
   cmake_parse_arguments(ARG "IN_TURN" "" "ALONE;ENVIRONMENT" ${ARGN})
   file(GLOB modules CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)

@@ -11,7 +11,7 @@ import urllib.request
 
 from daemon import DEADLINE_S
 from ports import free_port
-from servers import DIRECT, TOOLS, Server, find
+from servers import DIRECT, PROBE_S, TOOLS, Server, find
 
 USER, PASSWORD = "celld", "password-of-the-test"
 ERL = """\
@@ -106,13 +106,13 @@ management.tcp.port = {self.port}
     def authorization(self):
         return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
 
-    def ask(self, *segments):
+    def ask(self, *segments, timeout_s=DEADLINE_S):
         """The answer to a GET; None: 404."""
         path = "".join("/" + urllib.parse.quote(segment, safe="") for segment in segments)
         request = urllib.request.Request(self.url + path,
                                          headers={"Authorization": self.authorization()})
         try:
-            with DIRECT.open(request, timeout=DEADLINE_S) as response:
+            with DIRECT.open(request, timeout=timeout_s) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             with error:
@@ -122,5 +122,5 @@ management.tcp.port = {self.port}
 
     def answers(self):
         with contextlib.suppress(OSError):
-            return self.ask("overview") is not None
+            return self.ask("overview", timeout_s=PROBE_S) is not None
         return False

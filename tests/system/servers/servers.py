@@ -23,6 +23,7 @@ TOOLS = os.path.join(os.path.dirname(os.environ["CELLD_BINARY"]), "tools")
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 API_KEY = "key-of-the-test"
 PASSWORD = "password-of-the-test"
+PROBE_S = DEADLINE_S / 6  # A server that is starting may never answer its first client.
 MAKE_ROLE = f"CREATE ROLE celld LOGIN CREATEDB PASSWORD '{PASSWORD}'"
 
 
@@ -121,18 +122,18 @@ webserver-port={self.port}
             f"--local-port={free_port()}"], self.environment)
         return self
 
-    def open(self, path, method="GET"):
+    def open(self, path, method="GET", timeout_s=DEADLINE_S):
         request = urllib.request.Request(self.url + path, headers={"X-API-Key": self.key},
                                          method=method)
-        return DIRECT.open(request, timeout=DEADLINE_S)
+        return DIRECT.open(request, timeout=timeout_s)
 
     def ask(self, path):
         with self.open(path) as response:
             return json.load(response)
 
     def answers(self):
-        with contextlib.suppress(OSError):
-            return self.ask("") is not None
+        with contextlib.suppress(OSError), self.open("", timeout_s=PROBE_S):
+            return True
         return False
 
     def zones(self):

@@ -33,7 +33,7 @@ class RabbitMqByMapping(EndToEnd):
                             "services": ["rabbitmq"], "parameters": parameters})
 
     def run_job(self, action, **parameters):
-        job = self.wait_for_end(self.submit_job(action, **parameters))
+        job = self.wait_for_end(self.submit_job(action, **parameters), 3 * DEADLINE_S)
         self.assertEqual((job["state"], job["error"]), ("succeeded", None), job)
 
     def wait_for_circuit(self, why):
@@ -60,7 +60,7 @@ class RabbitMqByMapping(EndToEnd):
         self.assertEqual(self.daemon.stop(), 0)
         self.daemon.environment = {"RABBITMQ_AUTHORIZATION": self.rabbitmq.authorization()}
         self.restart()
-        self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
+        self.assertEqual(self.wait_for_end(job_id, 3 * DEADLINE_S)["state"], "succeeded")
 
     def test_a_virtual_host_comes_and_goes_and_a_repeat_changes_nothing(self):
         self.wait_for_rabbitmq_and_credentials()
@@ -71,5 +71,5 @@ class RabbitMqByMapping(EndToEnd):
         for _ in range(2):
             self.run_job("delete")
             self.assertEqual(self.there(), (False, None, None))
-        job = self.wait_for_end(self.submit_job("create", configure="("))
+        job = self.wait_for_end(self.submit_job("create", configure="("), 3 * DEADLINE_S)
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "invalid_regexp"), job)

@@ -22,6 +22,8 @@ class PartialText {
     if (too_long_) {
       kept_ = {};
     } else {
+      // A long text is not copied as it grows, which would touch twice the memory.
+      if (kept_.size() + part.size() > kept_capacity_max) kept_.reserve(bytes_max_);
       kept_ += part;
     }
   }

@@ -113,7 +113,7 @@ Answer wait_for_end(Submission& submission, Answer answer, std::optional<millise
     const auto asked_at = steady_clock::now();
     answer = submission.send(hold);
     // A celld that is shutting down does not hold responses.
-    const bool early = steady_clock::now() - asked_at < hold / 2;
+    const bool early = steady_clock::now() - asked_at < milliseconds(hold) / 2;
     if (early && !has_ended(document_of(answer))) rest(pause_first);
   }
   return answer;

@@ -24,7 +24,7 @@ run_ctest() {
   # Most tests wait most of the time, so three run at once for every processor.
   # The output of a passing program is kept too: it has the result of each of its tests.
   "${ctest_prefix[@]}" ctest --preset "$1" \
-    --no-tests=error --no-label-summary --parallel "$((3 * $(nproc)))" \
+    --no-tests=error --parallel "$((3 * $(nproc)))" \
     --output-junit "$results" \
     --test-output-size-passed 1048576 --test-output-size-failed 1048576 \
     --test-output-truncation middle "${@:2}" || status=$?

@@ -1,4 +1,4 @@
-// Prints a line for each test case when it ends, in the form that tests/lib/run_class.py has too.
+// Prints a line for each test case when it ends, in the form that tests/lib/run_tests.py has too.
 
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // Of Catch2's version 2.
 #include <chrono>

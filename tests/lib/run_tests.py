@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the tests of one class from a file in the current directory.
+"""Runs the tests of one file in the current directory; or of one class in it, or one test alone.
 
-    run_class.py MODULE.CLASS
+    run_tests.py MODULE[.CLASS[.METHOD]]
 
 Prints a line for each test when it ends: how, after how many seconds, and the sentence that it
 proves. What the test prints and its tracebacks come before that line. With CELLD_FAIL_FAST in the
@@ -26,6 +26,7 @@ class Report(unittest.TestResult):
 
     def startTest(self, test):
         super().startTest(test)
+        watch()
         self.begun, self.outcome = time.monotonic(), "passed"
 
     def stopTest(self, test):
@@ -58,6 +59,11 @@ class Report(unittest.TestResult):
         print(f"{test}\n{traceback}")
 
 
+def watch():
+    """Lets a test that hangs from now on show where."""
+    faulthandler.dump_traceback_later(STACKS_EVERY_S, repeat=True)
+
+
 def sentence(test):
     return test.id().rpartition(".")[2].removeprefix("test_").replace("_", " ")
 
@@ -69,7 +75,7 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     sys.stdout.reconfigure(line_buffering=True)
-    faulthandler.dump_traceback_later(STACKS_EVERY_S, repeat=True)
+    watch()
     sys.path.insert(0, os.getcwd())
     report = Report()
     report.failfast = "CELLD_FAIL_FAST" in os.environ

@@ -99,6 +99,7 @@ BUGS = (
           "  entry->started = true;\n"
           "  if (BUG && entry->job->expires_at) expiries_.erase({*entry->job->expires_at, "
           "lease});\n"),),
+        first_seed=30,
     ),
     Bug(
         "next-one-too", ("early-timeout",),
@@ -181,6 +182,7 @@ BUGS = (
         "while the report of a worker is being written, the opposite report is accepted too",
         "cells/actors/job_dispatcher_leases.cpp",
         (("first->second.report == report) {\n", "(BUG || first->second.report == report)) {\n"),),
+        first_seed=30,
     ),
     Bug(
         "report-unstored", ("report-stored",),
@@ -211,7 +213,7 @@ BUGS = (
         "cells/model/job_machine.cpp",
         (("    fresh.report = next.steps[i].report;", "    if (!BUG) fresh.report = "
           "next.steps[i].report;"),),
-        first_seed=230,
+        first_seed=280,
     ),
     Bug(
         "unlisted", ("lease-listed",),
@@ -251,7 +253,7 @@ BUGS = (
         "again",
         "cells/model/lease_matching.cpp",
         (("  try_again(filled);\n", "  if (!BUG) try_again(filled);\n"),),
-        first_seed=1050,
+        first_seed=1120,
     ),
     Bug(
         "unseen-change", ("idle-worker",),
@@ -269,7 +271,7 @@ BUGS = (
           "                           std::make_unique<Problem>(store_unavailable()));\n",
           "              note_outcome(id, number, bytes, BUG ? Outcome::accepted : Outcome::uncertain,\n"
           "                           std::make_unique<Problem>(store_unavailable()));\n"),),
-        first_seed=220,
+        first_seed=310,
     ),
     Bug(
         "hasty-line", ("line-stored",),
@@ -336,7 +338,7 @@ BUGS = (
         (("  for (std::size_t i = end; i > 0; --i) {\n    if (needs_undo(job.steps[i - 1])) return i - 1;\n  }\n",
           "  for (std::size_t i = 0; BUG && i < end; ++i) {\n    if (needs_undo(job.steps[i])) return i;\n  }\n"
           "  for (std::size_t i = end; i > 0; --i) {\n    if (needs_undo(job.steps[i - 1])) return i - 1;\n  }\n"),),
-        first_seed=80,
+        first_seed=200,
     ),
     Bug(
         "undo-of-nothing", ("undo-needless",),
@@ -353,6 +355,7 @@ BUGS = (
         (("  if (!undoes && compensates(next) && leaves_doubt(end)) step.in_doubt = true;\n",
           "  if (!undoes && compensates(next) && leaves_doubt(end)) step.in_doubt = true;\n"
           "  if (BUG && !leaves_doubt(end)) step.in_doubt = false;\n"),),
+        first_seed=60,
     ),
     Bug(
         "doubt-unstored", ("undo-missing",),
@@ -371,7 +374,7 @@ BUGS = (
           "  const bool ends = BUG && state == StepState::undo_failed;\n"
           "  const auto next = ends ? std::nullopt : last_to_undo(job, job.step);\n"
           "  if (next) return turn_to_undo(job, *next);\n"),),
-        first_seed=80,
+        first_seed=120,
     ),
     Bug(
         "undo-repeated", ("undo-once",),
@@ -432,7 +435,7 @@ BUGS = (
         "src/store/job_rules.cpp",
         (("  return !is_ended(job.state) && job.place <= failed_ahead && job.failed_ahead < failed_ahead;\n",
           "  return !is_ended(job.state) && (job.place <= failed_ahead || BUG) && job.failed_ahead < failed_ahead;\n"),),
-        first_seed=30,
+        first_seed=80,
     ),
     # --- Permits ---------------------------------------------------------------------------------
     Bug(
@@ -457,7 +460,7 @@ BUGS = (
         (("      guard_.take(lease, probe, now);\n",
           "      if (BUG && lease != taken->leases.front()) continue;\n"
           "      guard_.take(lease, probe, now);\n"),),
-        first_seed=30,
+        first_seed=50,
     ),
     Bug(
         "lease-limit", ("service-limit",),
@@ -493,6 +496,7 @@ BUGS = (
         "cells/model/service_guard.cpp",
         (("  } else if (!rate_ || limits.rate_per_s",
           "  } else if (BUG || !rate_ || limits.rate_per_s"),),
+        first_seed=40,
     ),
     Bug(
         "unpaid-lease", ("service-rate",),
@@ -502,6 +506,7 @@ BUGS = (
           "    for (const auto& lease : granted)\n"
           "      if (BUG) found->second.guard.count(lease.job->lease);\n"
           "      else found->second.guard.take("),),
+        first_seed=40,
     ),
     Bug(
         "sleeping-lease", ("idle-lease",),
@@ -509,7 +514,7 @@ BUGS = (
         "cells/actors/lease_desk.cpp",
         (("    if (!at || (armed && *armed <= *at)) return;\n",
           "    if (BUG || !at || (armed && *armed <= *at)) return;\n"),),
-        first_seed=5450,
+        first_seed=6220,
     ),
     Bug(
         "timer-once", ("idle-worker",),
@@ -580,6 +585,7 @@ BUGS = (
         (("  if (goes_on && *next.settle_until > *next.next_attempt_at) {\n",
           "  if (BUG && goes_on) next.settle_until.reset();\n"
           "  if (!BUG && goes_on && *next.settle_until > *next.next_attempt_at) {\n"),),
+        first_seed=20,
     ),
     Bug(
         "one-attempt-less", ("early-failure",),
@@ -842,7 +848,7 @@ BUGS = (
         "cells/model/circuit_breaker.cpp",
         (("  if (failures_.size() < policy_.failures || idle() > policy_.window) return;\n",
           "  if (BUG || failures_.size() < policy_.failures || idle() > policy_.window) return;\n"),),
-        first_seed=850,
+        first_seed=880,
     ),
     Bug(
         "two-probes", ("circuit",),
@@ -850,7 +856,7 @@ BUGS = (
         "cells/model/service_guard.cpp",
         (("std::min<std::size_t>(permits, probes_.empty() ? 1 : 0)",
           "std::min<std::size_t>(permits, BUG || probes_.empty() ? 1 : 0)"),),
-        first_seed=380,
+        first_seed=430,
     ),
     Bug(
         "circuit-unarmed", ("idle-worker",),
@@ -1250,7 +1256,7 @@ BUGS = (
         "cells/actors/job_dispatcher.cpp",
         (("  return !service || (is_compensating(job) && !service->",
           "  return !service || (!BUG && is_compensating(job) && !service->"),),
-        first_seed=420,
+        first_seed=520,
     ),
     Bug(
         "undo-not-released", ("unfinished-job", "idle-worker"),
@@ -1259,7 +1265,7 @@ BUGS = (
         (("    return old == before.end() || !without(",
           "    if (BUG) return old == before.end();\n"
           "    return old == before.end() || !without("),),
-        first_seed=6170,
+        first_seed=6290,
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),
@@ -1321,7 +1327,7 @@ BUGS = (
         (("  Entry& entry = running_cell(target->cell);\n",
           "  if (BUG && enter_cell(customer, product).refusal) return then();\n"
           "  Entry& entry = running_cell(target->cell);\n"),),
-        first_seed=170,
+        first_seed=430,
     ),
     # --- Shutdown --------------------------------------------------------------------------------
     Bug(
@@ -1386,6 +1392,7 @@ BUGS = (
         "src/store/memory_jobs.cpp",
         (("  changed_schedules_.insert(request.schedule);\n",
           "  if (!BUG || !job) changed_schedules_.insert(request.schedule);\n"),),
+        first_seed=40,
     ),
     Bug(
         "time-dropped", ("time-kept",),

@@ -27,6 +27,7 @@ struct Progress {
   std::atomic<std::uint64_t> begun{0};
   std::atomic<std::uint64_t> done{0};
   std::atomic<std::uint64_t> failures{0};
+  std::atomic<bool> found{false};  ///< A violation, rather than another failure.
   std::atomic<std::uint64_t> events{0};
   std::atomic<std::uint64_t> jobs{0};
   std::atomic<std::uint64_t> calls{0};
@@ -71,7 +72,7 @@ class Campaign {
     const bool broken = progress_->failures > 0;
     if (options_.find) {
       if (!broken) std::printf("no violation found in %llu seeds\n", number(progress_->done));
-      return broken ? 0 : 1;
+      return progress_->found ? 0 : 1;
     }
     std::printf(
         "%llu seeds: %llu events, %llu jobs, %llu calls, %llu crashes, %llu stops, %llu "
@@ -145,6 +146,7 @@ class Campaign {
 
   void report(std::uint64_t seed, const RunResult& result) const {
     const std::string promise = result.broken_promise();
+    progress_->found = true;
     if (options_.find) {
       const std::uint64_t seeds = seed - options_.from + 1;
       std::printf("found after %llu seeds: %s\n", static_cast<unsigned long long>(seeds),
@@ -209,6 +211,10 @@ class Campaign {
 
 int run_campaign(const CampaignOptions& options) {
   return Campaign{options}.run();
+}
+
+bool was_interrupted() {
+  return progress_to_interrupt != nullptr && progress_to_interrupt->interrupted;
 }
 
 }  // namespace simulation

@@ -25,7 +25,11 @@ struct CampaignOptions {
 };
 
 /// Prints what was run, and the first violation with its shrunk trace and the commands to repeat
-/// it. Returns the exit code: 0 without a violation, 1 with one; with `find`, the other way round.
+/// it. Returns the exit code: 0 if nothing failed, otherwise 1; with `find`, 0 only after a
+/// violation.
 int run_campaign(const CampaignOptions& options);
+
+/// Whether SIGINT or SIGTERM has ended the last campaign early.
+bool was_interrupted();
 
 }  // namespace simulation

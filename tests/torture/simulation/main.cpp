@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tests/torture/simulation/campaign.hpp"
+#include "tests/torture/simulation/controls.hpp"
 #include "tests/torture/simulation/planted.hpp"
 
 namespace {
@@ -16,6 +17,7 @@ constexpr const char* usage = R"(usage: %s [--from SEED] [--count N] [--seconds 
   [--summary FILE] [--trace] [--find]
   [--only-check CHECK] [--plant BUG]
   [--jobs-max N] [--fault-events-max N] [--cells-max N] [--without FAULT]...
+       %s --controls
 Runs N seeds (default 100), beginning with SEED (default 0). At the first violation of a promise,
 prints it with the trace of the smallest run found that repeats it, and exits with 1.
   --seconds S    begin no seed after S seconds
@@ -25,10 +27,11 @@ prints it with the trace of the smallest run found that repeats it, and exits wi
   --find         exit with 0 if there is a violation, and with 1 if there is none
   --only-check CHECK  make no other check
   --plant BUG    show this planted bug, in a program that contains it
+  --controls     run each check alone on each planted bug that it must find
 The other options bound what a seed does. --without can be given several times. Faults: )";
 
 int print_usage(const char* program) {
-  std::fprintf(stderr, usage, program);
+  std::fprintf(stderr, usage, program, program);
   for (std::size_t i = 0; i < simulation::fault_count; ++i) {
     const auto name = to_string(static_cast<simulation::Fault>(i));
     std::fprintf(stderr, "%s%.*s", i == 0 ? "" : ", ", static_cast<int>(name.size()), name.data());
@@ -87,6 +90,9 @@ bool parse_value(std::string_view name, std::string_view value,
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view{argv[1]} == "--controls") {
+    return simulation::run_controls(argv[0]);
+  }
   simulation::CampaignOptions options;
   options.program = argv[0];
   for (int i = 1; i < argc; ++i) {

@@ -7,8 +7,8 @@ that it shows. The engine's own sources contain nothing of this.
 
   planted_bugs.py sources                   prints the sources that have bugs, one a line
   planted_bugs.py plant SOURCE ROOT OUTPUT  writes the changed copy of ROOT's SOURCE to OUTPUT
-  planted_bugs.py names OUTPUT              writes a source with the names of all bugs to OUTPUT
-  planted_bugs.py tests                     prints BUG,CHECK,SEED for each bug and check to be tested
+  planted_bugs.py lists OUTPUT              writes a source with all bugs, and with each pair of a bug
+                                            and a check that must find it, to OUTPUT
   planted_bugs.py table                     prints the bugs as a table for the documentation
 """
 
@@ -38,10 +38,12 @@ def plant(source, root):
     return HEADER + text
 
 
-def names():
-    lines = "".join(f'    "{bug.name}",\n' for bug in BUGS)
-    return (HEADER + "\nconst std::vector<std::string_view> simulation::planted_bugs = {\n"
-            + lines + "};\n")
+def lists():
+    bugs = "".join(f'    "{bug.name}",\n' for bug in BUGS)
+    controls = "".join(f'    {{"{bug.name}", "{check}", {bug.first_seed}}},\n'
+                       for bug in BUGS for check in bug.checks)
+    return (f"{HEADER}\nconst std::vector<std::string_view> simulation::planted_bugs = {{\n{bugs}}};\n"
+            f"const std::vector<simulation::Control> simulation::controls = {{\n{controls}}};\n")
 
 
 def write(text, path):
@@ -53,17 +55,13 @@ def write(text, path):
 def main(arguments):
     if arguments == ["sources"]:
         print("\n".join(sources()))
-    elif arguments == ["tests"]:
-        for bug in BUGS:
-            for check in bug.checks:
-                print(f"{bug.name},{check},{bug.first_seed}")
     elif arguments == ["table"]:
         for bug in BUGS:
             print(f"| `{bug.name}` | {bug.mistake} | {', '.join(bug.checks)} |")
     elif len(arguments) == 4 and arguments[0] == "plant":
         write(plant(arguments[1], arguments[2]), arguments[3])
-    elif len(arguments) == 2 and arguments[0] == "names":
-        write(names(), arguments[1])
+    elif len(arguments) == 2 and arguments[0] == "lists":
+        write(lists(), arguments[1])
     else:
         sys.exit(__doc__)
 

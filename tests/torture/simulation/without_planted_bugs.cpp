@@ -4,5 +4,6 @@
 namespace simulation {
 
 const std::vector<std::string_view> planted_bugs;
+const std::vector<Control> controls;
 
 }  // namespace simulation

@@ -127,10 +127,14 @@ NeedsCounted MemoryDisk::read(const CountNeeds& request) const {
 
 namespace {
 
+constexpr const char* failed_on_request = "the in-memory store failed on request";
+
 NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self,
-                                          const std::shared_ptr<const MemoryDisk>& disk) {
-  return {[self, disk](const CountNeeds& request) {
+                                          const std::shared_ptr<const MemoryDisk>& disk,
+                                          bool fails) {
+  return {[self, disk, fails](const CountNeeds& request) -> caf::result<NeedsCounted> {
     self->quit();
+    if (fails) return caf::make_error(caf::sec::runtime_error, failed_on_request);
     return disk->read(request);
   }};
 }
@@ -160,7 +164,8 @@ class MemoryBackend {
   static bool forget() { return false; }
   void tidy() {}
   NeedsCounter spawn_counter(caf::actor_system& system) const {
-    return system.spawn(needs_counter, std::shared_ptr<const MemoryDisk>{disk_});
+    return system.spawn(needs_counter, std::shared_ptr<const MemoryDisk>{disk_},
+                        is_asked(options_.fail_count));
   }
 
   void failed(const std::string& reason) const {
@@ -168,7 +173,6 @@ class MemoryBackend {
   }
 
  private:
-  static constexpr const char* failed_on_request = "the in-memory store failed on request";
   static bool is_asked(const std::function<bool()>& asked) { return asked && asked(); }
 
   CommittingStore::pointer self_ = nullptr;

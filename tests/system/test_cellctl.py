@@ -173,6 +173,18 @@ class Repeating(CellctlTest):
                    if headers else "")
             self.assertEqual((len(requests), done.stderr), (1, f"{why}cellctl: No ({status})\n"))
 
+    def test_cellctl_pauses_before_it_asks_a_celld_again_that_does_not_hold_the_response(self):
+        ended = json.dumps(json.loads(self.JOB) | {"state": "succeeded"}).encode()
+        url, requests = self.canned(*[(202, {}, self.JOB)] * 3, (202, {}, ended))
+        began = time.monotonic()
+        self.cellctl(*self.a_submit("--wait", "--url", url))
+        self.assertGreater(time.monotonic() - began, 0.99)  # Two pauses of 500 ms.
+        self.assertEqual([headers.get("Prefer") for _, headers, _ in requests],
+                         [None, "wait=60", "wait=60", "wait=60"])
+        url, requests = self.canned((202, {}, self.JOB))
+        self.run_cellctl(*self.a_submit("--wait", "900ms", "--url", url), code=NOT_ENDED)
+        self.assertLess(len(requests), 5, "it pauses in the last second, too")
+
     def test_cellctl_gives_up_after_the_last_retry(self):
         url, requests = self.canned((503, {}, b""))
         self.run_cellctl(*self.a_submit("--url", url, "--retries", "1"), code=UNAVAILABLE)
@@ -263,6 +275,13 @@ class Requests(CellctlTest):
             self.cellctl(kind, "list", "--limit", "2", "--cursor", "c", "--url", url)
             self.assertEqual(requests[-1][0], f"/v1/{path}?limit=2&cursor=c")
 
+    def test_each_item_of_a_long_list_is_printed_once(self):
+        ids = [f"{number:013}" for number in range(30)]
+        items = [{"id": job_id, "parameters": {"text": "x" * 10_000}} for job_id in ids]
+        url, _ = self.canned((200, {}, json.dumps({"items": items}).encode()))
+        lines = self.cellctl("job", "list", "--all", "--json", "--url", url).splitlines()
+        self.assertEqual([json.loads(line)["id"] for line in lines], ids)
+
     def test_a_path_in_the_url_prefixes_every_path_and_a_proxy_receives_the_whole_url(self):
         url, requests = self.canned((200, {}, b'{"items": []}'))
         self.cellctl("service", "list", "--url", f"{url}/below/")
@@ -335,6 +354,9 @@ class Jobs(CellctlTest):
             lines = self.cellctl("job", "list", "--all", "--json", *limit).splitlines()
             self.assertEqual([json.loads(line)["id"] for line in lines], ids)
         self.assertEqual(len(self.cellctl("job", "list", "--all").splitlines()), 6)
+        rest = self.cellctl("job", "list", "--all", "--json", "--limit", "1", "--cursor",
+                            page["next_cursor"]).splitlines()
+        self.assertEqual([json.loads(line)["id"] for line in rest], ids[2:])
 
     def test_wide_characters_keep_the_columns(self):
         self.start()
@@ -687,6 +709,21 @@ class Access(CellctlTest):
         done = self.run_cellctl("cell", "list", *url, *trust, code=UNAVAILABLE)
         self.assertIn("certificate required", done.stderr)
 
+    def test_cellctl_asks_over_a_new_tls_connection_after_a_pause(self):
+        authority = Authority(self.directory, "authority")
+        certificate, key = authority.issue("server")
+        daemon = SecureDaemon(
+            a_config(self.provider, listen={"tls": {"certificate": certificate, "key": key}},
+                     limits={"idle_timeout_ms": 3000}), self.directory)
+        daemon.start()
+        self.addCleanup(daemon.stop)
+        # celld closes a connection after 3 s, and cellctl uses none again after 5 s.
+        watching = self.begin("cell", "list", "--json", "--watch", "5100ms", "--cacert",
+                              authority.certificate, "--url", f"https://127.0.0.1:{daemon.port}")
+        for _ in range(2):
+            self.a_line(watching.stdout)
+        watching.kill()
+        self.assertEqual(watching.stderr.read(), b"")
 
     def test_cellctl_trusts_a_certificate_only_for_the_address_in_its_url(self):
         authority = Authority(self.directory, "authority")
@@ -1015,6 +1052,17 @@ class Batches(CellctlTest):
         url, _ = self.canned((202, {"Retry-After": "0"}, refused))
         told = self.run_cellctl("submit", "-f", name, "--url", url, "--retries", "0", code=REFUSED)
         self.assertIn("again: lines 1, 3, and then --from-line 5.", told.stderr)
+
+    def test_each_line_that_celld_takes_ends_a_row_of_failures_to_submit_the_rest(self):
+        full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                "stopped_at_line": 2, "errors": [{"line": 2, "status": 429, "detail": "full"}]}
+        rest = full | {"stopped_at_line": None, "errors": []}
+        url, requests = self.canned(*[(202, {"Retry-After": "0"}, json.dumps(full).encode())] * 3,
+                                    (202, {}, json.dumps(rest).encode()))
+        done = self.run_cellctl("submit", "-f", self.write(a_job(name) for name in "abcd"),
+                                "--retries", "1", "--url", url)
+        self.assertEqual(done.stderr.count("(1 of 1)"), 3)
+        self.assertEqual([body.count(b"\n") for _, _, body in requests], [4, 3, 2, 1])
 
     def test_cellctl_leaves_out_no_line_if_a_customer_has_no_room(self):
         self.start(services={"dns": {"type": "simulated"}},

@@ -59,6 +59,13 @@ class Detour(Forgetful):
         return super().response()
 
 
+class Overloaded(Canned):
+    """Turns every client away."""
+
+    def response(self):
+        return 503, {"Content-Type": "text/plain", "Retry-After": "42"}, b"overloaded"
+
+
 class LostAnswer(Forgetful):
     """Grants its lease in an answer that a proxy loses."""
 
@@ -159,6 +166,11 @@ class Worker(CellctlTest):
 
     def test_a_404_that_is_not_from_celld_does_not_end_a_lease(self):
         self.outlast(Detour)
+
+    def test_a_worker_that_is_turned_away_waits_as_long_as_celld_says(self):
+        worker = self.work("true", CELLD_URL=self.serve(Overloaded)[0])
+        self.await_log("trying again in 42s")
+        self.stop(worker)
 
     def test_a_lease_whose_answer_was_lost_is_taken_up(self):
         url, requests = self.serve(LostAnswer)

@@ -98,6 +98,12 @@ class CommandLine(EndToEnd):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.run_celld(*arguments).returncode, 2)
 
+    def test_the_environment_names_the_configuration_unless_a_flag_does(self):
+        done = self.run_celld("--check", CELLD_CONFIG=self.path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        done = self.run_celld("--check", "--config", self.path, CELLD_CONFIG="/nowhere/celld.json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+
     def test_version_is_printed(self):
         done = self.run_celld("--version")
         self.assertEqual(done.returncode, 0)

@@ -88,6 +88,19 @@ class Stopping(EndToEnd):
         self.assertEqual(self.daemon.wait(), 0)
         self.assertEqual((answers[0].status, answers[0].json["state"]), (200, "succeeded"))
 
+    def test_a_client_that_waits_for_its_batch_is_answered_before_celld_stops(self):
+        self.start(shutdown_grace_ms=100)
+        self.provider.hold("/dns")
+        other = self.daemon.client()
+        answers = []
+        waiter = threading.Thread(target=lambda: answers.append(
+            other.post("/v1/batches", [a_job()], Prefer="wait=30")))
+        waiter.start()
+        wait_until(lambda: self.provider.running(), "the call runs")
+        self.assertEqual(self.daemon.stop(), 0)
+        waiter.join(30)
+        self.assertEqual([(answer.status, answer.json["accepted"]) for answer in answers], [(202, 1)])
+
     def test_an_idle_daemon_shuts_down_at_once(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             self.start()

@@ -1,13 +1,28 @@
 // The events that wake the main thread, and the requests that wait when it stops.
 #include "src/events.hpp"
 
+#include <chrono>
+#include <future>
 #include <variant>
+#include <vector>
 
 #include "tests/unit/catch.hpp"
 
 using celld::Events;
 using celld::api::ReloadOutcome;
 using celld::api::ReloadRefused;
+
+namespace {
+
+/// The next event; a failure if none comes.
+Events::Event next_event(Events& events) {
+  auto next = std::async(std::launch::async, [&] { return events.wait(); });
+  if (next.wait_for(std::chrono::minutes{1}) != std::future_status::ready)
+    events.fail(Events::Kind::store_failed, "no event came");
+  return next.get();
+}
+
+}  // namespace
 
 TEST_CASE("reloads that wait when a stop begins are refused, and so are later ones") {
   Events events;
@@ -21,6 +36,20 @@ TEST_CASE("reloads that wait when a stop begins are refused, and so are later on
   CHECK(refused == 1);
   events.ask_reload(answer);
   CHECK(refused == 2);
+}
+
+TEST_CASE("each of several reloads that wait is an event of its own") {
+  Events events;
+  std::vector<int> answered;
+  for (const int number : {1, 2}) {
+    events.ask_reload([&answered, number](const ReloadOutcome&) { answered.push_back(number); });
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto event = next_event(events);
+    REQUIRE(event.kind == Events::Kind::reload);
+    event.answer(ReloadRefused{});
+  }
+  CHECK(answered == std::vector{1, 2});
 }
 
 TEST_CASE("a requested reload is the next event") {

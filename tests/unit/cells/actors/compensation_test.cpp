@@ -73,6 +73,18 @@ TEST_CASE("a job that failed has its steps undone, and then ends") {
   CHECK(engine.call_of(behind));
 }
 
+TEST_CASE("a step that failed is undone if its provider may have done part of it") {
+  Fixture engine{1};
+  const JobId id = engine.submit(to_undo(engine, "a"));
+  engine.succeed(id);
+  auto unclear = outcome(Kind::rejected, "refused");
+  unclear.in_doubt = true;
+  engine.end_call(id, unclear);
+  CHECK(service_called(engine, id) == "billing.undo");
+  engine.succeed(id);
+  CHECK(service_called(engine, id) == "dns.undo");
+}
+
 TEST_CASE("between two attempts at an undo, the job waits without a slot") {
   Fixture engine{1};
   const JobId id = compensating_job(engine);

@@ -346,6 +346,20 @@ TEST_CASE("a lease survives a crash, with one fresh timeout") {
   CHECK(jobs_of(engine.lease("host-2")) == Ids{next});
 }
 
+TEST_CASE("a lease keeps the settle time that it began with, even across a restart") {
+  Fixture engine{1};
+  engine.settle_time = milliseconds{5000};
+  engine.crash_and_restart();
+  const JobId job = engine.submit(pulled(engine, "a"));
+  REQUIRE(engine.lease("host-1").size() == 1);
+  engine.crash_and_restart();
+  engine.settle_time = milliseconds{0};
+  engine.reconfigure({CellRule{}}, {"vm"});
+  engine.pass(milliseconds{1000});
+  REQUIRE(engine.state(job) == JobState::retrying);
+  CHECK(engine.stored(job)->next_attempt_at == engine.wall + milliseconds{5000});
+}
+
 TEST_CASE("a lease survives the death of its dispatcher") {
   Fixture engine{1};
   const JobId job = engine.submit(pulled(engine, "a"));

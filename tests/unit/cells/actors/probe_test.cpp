@@ -73,6 +73,19 @@ TEST_CASE("the probe sees each refusal once, with and without an idempotency key
   CHECK(engine.recorder->submissions.size() == 2);
 }
 
+TEST_CASE("the probe sees the refusal of a request to reopen a job") {
+  Fixture engine;
+  const JobId job = engine.submit("a");
+  engine.end_call(job, outcome(CallOutcome::Kind::rejected, "no"));
+  CellRule other;
+  other.customer = "other";
+  engine.reconfigure({other});
+  const auto refusal = engine.reopen(job).refusal;
+  REQUIRE(refusal);
+  CHECK(refusal->kind == Refusal::Kind::no_cell);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::no_cell});
+}
+
 TEST_CASE("the probe sees jobs that are cancelled while they wait") {
   Fixture engine;
   engine.submit("a");

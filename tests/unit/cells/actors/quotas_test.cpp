@@ -64,6 +64,17 @@ TEST_CASE("a customer at its limit of jobs is refused, and others are not") {
   engine.submit(request_of(engine, "acme", "c"));
 }
 
+TEST_CASE(
+    "the probe sees a refusal at the limit of a customer once, even with an idempotency key") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 1; });
+  engine.submit(request_of(engine, "acme", "a"));
+  auto keyed = request_of(engine, "acme", "b");
+  keyed.idempotency = Idempotency{"key", "digest"};
+  REQUIRE(engine.try_to_submit(keyed).refusal);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::customer_jobs_full});
+}
+
 TEST_CASE("the retry_after of a customer at its quota follows from the ends of its own jobs") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) {
@@ -112,8 +123,15 @@ TEST_CASE("clients for whom there has been room again put off no client of their
 }
 
 TEST_CASE("a cell that has had no jobs for long says when there will be room as before") {
+  const auto kind = GENERATE(Refusal::Kind::queue_full, Refusal::Kind::customer_jobs_full);
   Fixture engine;
-  start_with(engine, [](CellSettings& settings) { settings.jobs_max = 1; });
+  start_with(engine, [&](CellSettings& settings) {
+    if (kind == Refusal::Kind::queue_full) {
+      settings.jobs_max = 1;
+    } else {
+      settings.customer.jobs_max = 1;
+    }
+  });
   const auto run_for_2_s = [&] {
     const JobId id = engine.submit("a");
     engine.pass(milliseconds{2000});
@@ -125,7 +143,7 @@ TEST_CASE("a cell that has had no jobs for long says when there will be room as 
   engine.submit("a");
   const auto refusal = engine.try_to_submit(engine.request("b")).refusal;
   REQUIRE(refusal);
-  CHECK(refusal->kind == Refusal::Kind::queue_full);
+  CHECK(refusal->kind == kind);
   CHECK(refusal->retry_after < std::chrono::seconds{5});
 }
 
@@ -405,4 +423,28 @@ TEST_CASE("weights of customers change with a reload") {
   CHECK(std::abs(serve(40) - 30) <= 2);
   engine.reconfigure(weighted(1));
   CHECK(std::abs(serve(40) - 20) <= 3);
+}
+
+TEST_CASE("the weight of a customer counts beside customers in another lane") {
+  Fixture engine;
+  engine.protection["dns"] = {{100, std::nullopt, 1}, std::nullopt};  // A lane of its own.
+  start_with(engine, [](CellSettings& settings) {
+    settings.pool_size = 1;
+    settings.weights = CustomerWeights{{{"gold", 3}}};
+  });
+  for (int n = 0; n < 60; ++n) {
+    engine.submit(request_of(engine, "gold", std::to_string(n)));
+    auto other = engine.request(std::to_string(n), {"billing"});
+    other.spec.customer = "acme";
+    engine.submit(std::move(other));
+  }
+  int of_gold = 0;
+  for (int n = 0; n < 40; ++n) {
+    REQUIRE(engine.calls->pending.size() == 1);
+    const auto call = engine.calls->pending[0].call;
+    of_gold += call.job->spec->customer == "gold" ? 1 : 0;
+    engine.pass(milliseconds{10});
+    engine.succeed(call.job->id);
+  }
+  CHECK(std::abs(of_gold - 30) <= 3);
 }

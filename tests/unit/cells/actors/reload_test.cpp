@@ -350,6 +350,24 @@ TEST_CASE("a reload that is refused because of a service refuses no job meanwhil
   CHECK(fixture.reopen(again).accepted);
 }
 
+TEST_CASE("when a reload fails, the jobs that waited for its decision are accepted and reopened") {
+  Fixture fixture{3};
+  const JobId again = fixture.submit(fixture.request("a", {"billing"}));
+  fixture.end_call(again, outcome(CallOutcome::Kind::rejected, "no"));
+  fixture.count_fails = true;
+  const std::vector<CellRule> rules{rule("*", "*", 3)};
+  auto reload =
+      fixture.self()->request(fixture.engine(), caf::infinite,
+                              Reconfigure{std::make_shared<const Routing>(rules), {}, {"billing"}});
+  caf::anon_send(fixture.engine(), SubmitJob{fixture.request("b", {"billing"})});
+  caf::anon_send(fixture.engine(), ReopenJob{fixture.stored(again)});
+  fixture.run_all();
+  reload.receive([](const Reconfigured&) { FAIL("the reload succeeded"); },
+                 [](const caf::error&) {});
+  CHECK(fixture.recorder->submissions.size() == 2);
+  CHECK(fixture.state(again) == JobState::running);
+}
+
 TEST_CASE("a job that cannot be reopened is reported as such, even if no cell matches it") {
   Fixture fixture;
   const JobId id = fixture.submit("a");

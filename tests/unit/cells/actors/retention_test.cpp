@@ -77,6 +77,22 @@ TEST_CASE("many jobs are removed in many steps, each in a commit of its own, wit
   CHECK(fixture.disk->jobs().empty());
 }
 
+TEST_CASE("after the step that a new retention time begins, there is a whole pause") {
+  Fixture fixture;
+  for (int i = 0; i < 5; ++i) submit_and_end(fixture, std::to_string(i));
+  fixture.pass(milliseconds{2000});
+  const Keeping keeping{fixture, milliseconds{1000}, 1};
+  fixture.pass(milliseconds{64});
+  CHECK(fixture.disk->jobs().size() == 4);
+  caf::anon_send(keeping.retention, KeepEnded{milliseconds{1000}});
+  fixture.run_all();
+  CHECK(fixture.disk->jobs().size() == 3);
+  fixture.pass(milliseconds{127});  // The pause after the step before has ended.
+  CHECK(fixture.disk->jobs().size() == 3);
+  fixture.pass(milliseconds{1});
+  CHECK(fixture.disk->jobs().size() == 2);
+}
+
 TEST_CASE("reopening a job that was pruned meanwhile finds nothing") {
   Fixture fixture;
   const auto id = fixture.submit("entity");

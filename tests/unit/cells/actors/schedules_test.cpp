@@ -34,6 +34,7 @@ struct Outcomes : EngineProbe {
 struct DeskLimits {
   std::size_t schedules = schedules_max;
   std::size_t bytes = schedules_bytes_max;
+  std::size_t firings = ScheduleDeskOptions{}.firings_max;
 };
 
 /// A schedule desk on the engine of a fixture; ends before the fixture, and with a crash.
@@ -76,6 +77,12 @@ class Desk {
     ask<SchedulesConfigured>(ConfigureSchedules{std::move(configured)});
   }
 
+  /// From now on, look-ups of jobs fail.
+  void lose_reader() {
+    caf::anon_send_exit(reader_, caf::exit_reason::kill);
+    fixture_.run_all();
+  }
+
   const ScheduleDesk& handle() const { return desk_; }
 
   std::shared_ptr<Outcomes> outcomes = std::make_shared<Outcomes>();
@@ -92,6 +99,7 @@ class Desk {
                                                 .wall_clock = [this] { return fixture_.wall; },
                                                 .zones = std::make_shared<model_test::FewZones>(),
                                                 .probe = probe_list,
+                                                .firings_max = limits_.firings,
                                                 .schedules_max = limits_.schedules,
                                                 .bytes_max = limits_.bytes});
     configure(std::move(configured));
@@ -127,9 +135,10 @@ using Answers = std::vector<Outcome>;
 
 /// Puts schedules before any of them is stored.
 Answers put_at_once(Fixture& fixture, const Desk& desk,
-                    const std::vector<std::pair<std::string, ScheduleSpec>>& schedules) {
+                    const std::vector<std::pair<std::string, ScheduleSpec>>& schedules,
+                    const std::optional<std::string>& customer = {}) {
   const auto put = [&](const std::string& name, const ScheduleSpec& spec) {
-    return fixture.self()->request(desk.handle(), caf::infinite, PutSchedule{name, spec, {}});
+    return fixture.self()->request(desk.handle(), caf::infinite, PutSchedule{name, spec, customer});
   };
   std::vector<decltype(put({}, {}))> pending;
   fixture.commit_delay = milliseconds{5000};
@@ -292,6 +301,19 @@ TEST_CASE("with `skip`, a time is skipped while the last job has not ended") {
   CHECK(desk.progress("s").fired == 2);
 }
 
+TEST_CASE("a failed look-up of a last job holds up no other schedule") {
+  Fixture fixture;
+  Desk desk{fixture, {}, {.firings = 1}};
+  desk.put("s", every(fixture, minute, Overlap::skip));
+  fixture.pass(minute);
+  desk.lose_reader();
+  fixture.pass(minute);
+  CHECK(desk.progress("s").fired == 1);
+  desk.put("t", every(fixture, minute));
+  fixture.pass(2 * minute);
+  CHECK(desk.progress("t").fired == 2);
+}
+
 TEST_CASE("a refused firing is tried again, and missed when the next one is due") {
   Fixture fixture;
   Desk desk{fixture};
@@ -381,6 +403,14 @@ TEST_CASE("the tokens of one customer can add a tenth of all schedules") {
   auto other = spec;
   other.job.customer = "other";
   CHECK(desk.put("e", other, "other").outcome == Outcome::added);
+}
+
+TEST_CASE("schedules that are still being stored count towards the share of their customer") {
+  Fixture fixture;
+  const auto spec = every(fixture, minute);
+  Desk desk{fixture, {}, {.schedules = 20}};
+  CHECK(put_at_once(fixture, desk, {{"a", spec}, {"b", spec}, {"c", spec}}, spec.job.customer) ==
+        Answers{Outcome::added, Outcome::added, Outcome::too_many});
 }
 
 TEST_CASE("the tokens of one customer can use a tenth of the memory for schedules") {

@@ -91,6 +91,21 @@ TEST_CASE("a cell that has finished nothing lately asks clients to return in a m
   CHECK(retry_after(100, 100, 0) == 60s);
 }
 
+TEST_CASE("a job for which there can never be room is refused with the limit that it exceeds") {
+  CellSettings settings;
+  settings.bytes_max = 3000;
+  CHECK_FALSE(refuse_too_large(cell, 3000, settings));
+  const auto for_cell = refuse_too_large(cell, 3001, settings);
+  REQUIRE(for_cell);
+  CHECK(for_cell->kind == Refusal::Kind::job_too_large);
+  CHECK(for_cell->limit == 3000);
+  settings.customer.bytes_max = 2000;
+  CHECK_FALSE(refuse_too_large(cell, 2000, settings));
+  const auto for_customer = refuse_too_large(cell, 2001, settings);
+  REQUIRE(for_customer);
+  CHECK(for_customer->limit == 2000);
+}
+
 TEST_CASE("a cell accepts timeouts up to its maximum") {
   CHECK_FALSE(refuse_timeout(cell, 0ms, 10s));
   CHECK_FALSE(refuse_timeout(cell, 10s, 10s));

@@ -271,6 +271,15 @@ TEST_CASE("a customer is remembered until its burst is whole again") {
   CHECK(rates.size() < 200);
 }
 
+TEST_CASE("no more customers are remembered than allowed, even if no burst is whole again") {
+  SubmissionRates rates;
+  rates.limit({}, {0.001, 1}, start);
+  for (std::size_t n = 0; n <= SubmissionRates::customers_max; ++n) {
+    take(rates, std::to_string(n), start);
+  }
+  CHECK(rates.size() <= SubmissionRates::customers_max);
+}
+
 TEST_CASE("no customer is remembered once customers may submit at any rate") {
   SubmissionRates rates;
   rates.limit({}, {100, 1}, start);

@@ -1,14 +1,18 @@
 #include "src/cli/job_document.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/cli/commands.hpp"
 #include "src/cli/failure.hpp"
+#include "src/cli/time_words.hpp"
 #include "src/json/json.hpp"
+#include "src/json/time_text.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -70,6 +74,16 @@ TEST_CASE("flags override the file, member by member") {
   CHECK(job == json::Value::parse(R"({"customer":"b","entity":{"type":"u","id":"v","subtype":"s"},
       "parameters":{"x":1,"y":3},"run_at":"2030-01-01T00:00:00Z","idempotency_key":"k1",
       "labels":{"a":"1","b":"2"}})"));
+}
+
+TEST_CASE("a duration as the time of a job counts from now") {
+  for (const auto& [flag, member] :
+       {std::pair{"--at", "run_at"}, std::pair{"--expires", "expires_at"}}) {
+    const auto earliest = json::format_time(wall_now() + std::chrono::hours(2));
+    const auto time = body_of({flag, "2h"}).at(member).get<std::string>();
+    CHECK(time >= earliest);
+    CHECK(time <= json::format_time(wall_now() + std::chrono::hours(2)));
+  }
 }
 
 TEST_CASE("an unchanged file is sent byte for byte") {

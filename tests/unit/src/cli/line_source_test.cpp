@@ -226,6 +226,22 @@ TEST_CASE("whether lines have keys is known of those that were given") {
   CHECK(open.has_keys());
 }
 
+TEST_CASE("a line that was given in part is a new one when it is given again") {
+  const std::string line =
+      R"({"action":")" + std::string(40'000, 'x') + R"(","idempotency_key":"k"})" + "\n";
+  Pipe pipe;
+  LineSource source(pipe.path());
+  pipe.write(line);
+  pipe.end();
+  source.read();
+  source.next();
+  CHECK(source.filler().empty());
+  source.go_to(1);
+  CHECK(source.filler() == " ");
+  CHECK((rest_of(source) == line));
+  CHECK(source.has_keys());
+}
+
 TEST_CASE("only the member of the job itself is its key") {
   const auto has_keys = [](const std::string& line) {
     const File file{line + "\n"};

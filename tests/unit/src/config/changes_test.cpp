@@ -81,6 +81,12 @@ TEST_CASE("added, removed and changed services are listed, even if only a secret
   CHECK(changes.services.removed == Names{"billing"});
 }
 
+TEST_CASE("a service has changed if only its settle_ms did") {
+  Config after = a_config();
+  after.services.back().settle = milliseconds(5000);
+  CHECK(config::compare(a_config(), after).services.changed == Names{"dns"});
+}
+
 TEST_CASE("settings that a reload changes are listed by pointer") {
   Config after = a_config();
   after.tokens.front().customer = "acme";

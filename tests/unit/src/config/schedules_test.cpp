@@ -88,6 +88,19 @@ TEST_CASE("every fault of a schedule has its pointer, those of its job too") {
                {"/schedules/a", "must have either `every_ms` or `cron`"}});
 }
 
+TEST_CASE("a configuration may have a thousand schedules, and no more") {
+  const auto schedules = [](int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) {
+      const auto name = "s" + std::to_string(i);
+      all += (i == 0 ? "{\"" : ", \"") + name + R"(": {"every_ms": 1000, )" + job + "}";
+    }
+    return all + "}";
+  };
+  CHECK(faults(schedules(1000)).empty());
+  CHECK(faults(schedules(1001)) == Faults{{"/schedules", "must have at most 1000 members"}});
+}
+
 TEST_CASE("a paused schedule need not fit the configuration, but must be well formed") {
   const std::string gone = R"("every_ms": 1000, "job": {"customer": "bolt", "product": "dns",
       "action": "x", "entity": {"type": "t", "id": "i"}, "services": ["gone"],

@@ -1,5 +1,8 @@
 #include "src/http/socket.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -7,6 +10,7 @@
 #include <utility>
 
 #include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/client.hpp"
 
 namespace celld::http {
 namespace {
@@ -57,6 +61,19 @@ TEST_CASE("a peer that closes without reading everything fails the reader") {
   theirs.reset();
   char byte = 0;
   CHECK(receive_plain(ours.get(), &byte, 1).outcome == Outcome::failed);
+}
+
+TEST_CASE("what is sent to a client does not wait until it has acknowledged what came before") {
+  const Listening listening = listen_on("127.0.0.1", 0);
+  const test::Client client(listening.port);
+  pollfd waiting{listening.socket.get(), POLLIN, 0};
+  REQUIRE(::poll(&waiting, 1, 10'000) == 1);
+  const Accepted accepted = accept_from(listening.socket.get());
+  REQUIRE(accepted.error == 0);
+  int no_delay = 0;
+  socklen_t size = sizeof no_delay;
+  REQUIRE(::getsockopt(accepted.socket.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, &size) == 0);
+  CHECK(no_delay != 0);
 }
 
 }  // namespace

@@ -7,6 +7,15 @@
 #include <stdexcept>
 
 namespace celld::http::test {
+namespace {
+
+std::string common_name(const X509_NAME* of) {
+  std::array<char, 256> name{};
+  X509_NAME_get_text_by_NID(of, NID_commonName, name.data(), static_cast<int>(name.size()));
+  return name.data();
+}
+
+}  // namespace
 
 TlsClient::TlsClient(std::uint16_t port, const TlsClientOptions& options)
     : Client(port), context_(SSL_CTX_new(TLS_client_method())), drips_(options.drips) {
@@ -69,12 +78,16 @@ bool TlsClient::was_notified() const {
 
 std::string TlsClient::peer_name() const {
   const Certificate certificate(SSL_get1_peer_certificate(ssl_.get()));
-  std::array<char, 256> name{};
-  if (certificate) {
-    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name.data(),
-                              static_cast<int>(name.size()));
+  return certificate ? common_name(X509_get_subject_name(certificate.get())) : "";
+}
+
+std::vector<std::string> TlsClient::requested_authorities() const {
+  const auto* names = SSL_get0_peer_CA_list(ssl_.get());
+  std::vector<std::string> authorities;
+  for (int i = 0; i < sk_X509_NAME_num(names); ++i) {
+    authorities.push_back(common_name(sk_X509_NAME_value(names, i)));
   }
-  return name.data();
+  return authorities;
 }
 
 std::string TlsClient::protocol() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/unit/src/http/certificates.hpp"
 #include "tests/unit/src/http/client.hpp"
@@ -37,6 +38,8 @@ class TlsClient : public Client {
   /// Whether the server has sent a close_notify.
   bool was_notified() const;
   std::string peer_name() const;
+  /// The names of the CAs that the server names in its request for a certificate.
+  std::vector<std::string> requested_authorities() const;
   std::string version() const { return SSL_get_version(ssl_.get()); }
   std::string protocol() const;
   /// The bytes that begin a handshake.

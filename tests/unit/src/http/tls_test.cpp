@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/tls_fixture.hpp"
@@ -130,6 +131,15 @@ TEST_CASE("a client certificate is required, and must be signed by the right CA"
       CHECK_FALSE(served);
       CHECK(client.fault().find("alert") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("the request for a client certificate names the accepted CAs") {
+  const TlsServer server({}, true);
+  const auto known = make_identity("known", server.client_authority);
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    const auto client = server.connect_tls({nullptr, &known, version, {}, false});
+    CHECK(client->requested_authorities() == std::vector<std::string>{"the clients' authority"});
   }
 }
 

@@ -108,5 +108,16 @@ TEST_CASE("the table is bounded: further subjects share a bucket until others ar
   CHECK_FALSE(floods.holds());
 }
 
+TEST_CASE("a full table keeps suppressed lines until they have been reported") {
+  auto limits = few();
+  limits.subjects_max = 1;
+  FloodControl floods{limits};
+  admitted(floods, 20, start, "a");
+  const auto later = start + seconds{2};
+  CHECK(admitted(floods, 1, later, "b") == 1);
+  CHECK(floods.due(later) == std::vector<Held>{{"a job failed", "a", 17, seconds{2}}});
+  CHECK_FALSE(floods.holds());
+}
+
 }  // namespace
 }  // namespace celld::logs

@@ -103,6 +103,15 @@ TEST_CASE("a backlog makes a cell busy, even when nothing happens in it") {
   CHECK(labelled(tallies) == std::set<std::string>{"customer2"});
 }
 
+TEST_CASE("a backlog counts only for as long as it is seen") {
+  CellTallies tallies{{1, 100}};
+  CHECK(tallies.saw(cell(1), 500));
+  tallies.rank();
+  submit(tallies, 2, 10);
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer2"});
+}
+
 TEST_CASE("idle cells get labels only while any are left") {
   CellTallies tallies{{2, 100}};
   CHECK(tallies.saw(cell(1), 0));

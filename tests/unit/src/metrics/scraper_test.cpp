@@ -51,6 +51,22 @@ caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
           [](const cells::ListServices&) { return services_of_each_kind(); }};
 }
 
+/// With the policy "testing", the time of the actors passes only here.
+void pass_time(caf::actor_system& system, std::chrono::seconds time) {
+  dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).advance_time(time);
+}
+
+/// A dispatcher without cells; each survey takes a second. Counts the surveys.
+caf::behavior dispatcher_of_slow_surveys(caf::event_based_actor* self,
+                                         const std::shared_ptr<std::atomic<int>>& surveys) {
+  return {[self, surveys](const cells::ListCells&) {
+            ++*surveys;
+            pass_time(self->system(), std::chrono::seconds(1));
+            return cells::CellsListed{};
+          },
+          [](const cells::ListServices&) { return services_of_each_kind(); }};
+}
+
 constexpr std::size_t cell_count = 10;
 
 /// A dispatcher of ten cells, each with one queued job; counts the pages that it lists.
@@ -88,7 +104,7 @@ using Dispatcher = caf::behavior (*)(caf::event_based_actor*,
 
 class Scraped {
  public:
-  /// With the policy "testing", the time of the actors passes only in pass().
+  /// With the policy "testing", the time of the actors passes only in pass_time.
   explicit Scraped(Dispatcher dispatcher, caf::atom_value policy = caf::atom("stealing"))
       : system_(config_.set("scheduler.policy", policy)),
         dispatcher_(system_.spawn<caf::detached>(dispatcher, surveys_)) {
@@ -110,9 +126,7 @@ class Scraped {
   int surveys() const { return surveys_->load(); }
   CellTallies& tallies() { return metrics_->tallies(); }
 
-  void pass(std::chrono::seconds time) {
-    dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler()).advance_time(time);
-  }
+  void pass(std::chrono::seconds time) { pass_time(system_, time); }
 
   int status() const {
     httplib::Client client("127.0.0.1", port_);
@@ -155,6 +169,17 @@ TEST_CASE("a scrape during a survey that does not end gets the previous result")
   // Scrapes share a fresh result; the last one here waits for a new survey.
   while (scraped.surveys() < 2) REQUIRE(scraped.status() == 200);
   CHECK(scraped.status() == 200);
+}
+
+TEST_CASE("the result of a survey is fresh for ten times as long as the survey took") {
+  Scraped scraped{dispatcher_of_slow_surveys, caf::atom("testing")};
+  REQUIRE(scraped.status() == 200);
+  scraped.pass(std::chrono::seconds(9));
+  REQUIRE(scraped.status() == 200);
+  CHECK(scraped.surveys() == 1);
+  scraped.pass(std::chrono::seconds(2));
+  REQUIRE(scraped.status() == 200);
+  CHECK(scraped.surveys() == 2);
 }
 
 TEST_CASE("a survey of three cells at a time misses none") {

@@ -1,4 +1,4 @@
-// The rows of batches before they are written.
+// The rows of batches in memory.
 #include "src/store/batch_rows.hpp"
 
 #include "src/store/schema.hpp"
@@ -26,4 +26,24 @@ TEST_CASE("a start forgets jobs in memory that were counted in the same commit")
   CHECK(batch->forgotten == 2);
   CHECK(batch->stored == 0);
   CHECK(batch->in_memory == BatchInMemory{});
+}
+
+TEST_CASE("after a commit, no more rows stay in memory than allowed") {
+  Connection connection{":memory:", Connection::Access::read_write};
+  migrate(connection);
+  BatchRows rows{connection, 2};
+  for (BatchId id = 1; id <= 3; ++id) {
+    REQUIRE(rows.open(id, {}, at_ms(1)));
+    REQUIRE(rows.close(id, at_ms(2)));
+  }
+  rows.save();
+
+  connection.execute("UPDATE batches SET forgotten = 9");  // A row in memory does not show this.
+  int in_memory = 0;
+  for (BatchId id = 1; id <= 3; ++id) {
+    const auto batch = rows.close(id, at_ms(3));
+    REQUIRE(batch);
+    if (batch->forgotten != 9) ++in_memory;
+  }
+  CHECK(in_memory <= 2);
 }

@@ -1,5 +1,7 @@
 // Databases of every released schema version, each made by the celld that introduced the version
 // (golden/make). A change of a released migration makes one of these tests fail.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -7,6 +9,8 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "src/repr_digest.hpp"
@@ -82,6 +86,36 @@ class Interruption {
 
  private:
   Connection& connection_;
+};
+
+/// Notes the temporary files that SQLite creates while the object exists. Meanwhile, only one
+/// thread may use SQLite.
+class TemporaryFiles {
+ public:
+  TemporaryFiles() {
+    paths_.clear();
+    replace_open(reinterpret_cast<sqlite3_syscall_ptr>(&open_and_note));
+  }
+  ~TemporaryFiles() { replace_open(nullptr); }
+  TemporaryFiles(const TemporaryFiles&) = delete;
+  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
+
+  const std::vector<std::filesystem::path>& paths() const { return paths_; }
+
+ private:
+  /// Null: the function of the C library.
+  static void replace_open(sqlite3_syscall_ptr function) {
+    auto* const vfs = sqlite3_vfs_find(nullptr);
+    vfs->xSetSystemCall(vfs, "open", function);
+  }
+  static int open_and_note(const char* path, int flags, int mode) {
+    if (std::string_view{path}.find("/etilqs_") != std::string_view::npos) {
+      paths_.emplace_back(path);
+    }
+    return ::open(path, flags, mode);
+  }
+
+  static inline std::vector<std::filesystem::path> paths_;
 };
 
 /// Selects all jobs with the columns that they have in this database.
@@ -284,6 +318,27 @@ TEST_CASE("keys that an older celld had begun to move are in one table after the
     INFO("table " << table);
     CHECK(count(indexed) > 0);
     CHECK(count(" NOT" + indexed) == 0);
+  }
+}
+
+TEST_CASE("the temporary files of a migration are beside the database") {
+  TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  // The migration copies entity ids to a temporary table. SQLite caches 2 MB of it in memory, and
+  // writes the rest to a file.
+  make_golden((directory.path() / options.path).string(), 11)
+      .execute(
+          "UPDATE jobs SET entity_id = hex(zeroblob(500000))"
+          " WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT 4);"
+          "UPDATE settings SET value = (SELECT max(id) FROM jobs) WHERE name = 'indexing_id'");
+  const TemporaryFiles files;
+  const auto opened = SqliteStore::open(options);
+  REQUIRE(std::holds_alternative<SqliteStore>(opened));
+  CHECK_FALSE(files.paths().empty());
+  for (const auto& path : files.paths()) {
+    INFO(path.string());
+    CHECK(std::filesystem::equivalent(path.parent_path(), directory.path()));
   }
 }
 

@@ -322,6 +322,30 @@ TEST_CASE("the search for the oldest job looks at few of each customer's, whatev
   CHECK(thousands.count < 150);
 }
 
+TEST_CASE("a reader remembers the names of a limited number of cells and routing keys") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  for (JobId id = 1; id <= 3; ++id) {
+    const auto customer = "c" + std::to_string(id);
+    client.ask(InsertJob{sketch_job({.id = id, .customer = customer, .cell = {customer, "*"}})});
+  }
+  celld::store::SqliteReads reads{under_test.database(), {.names_max = 2}};
+  const auto products_of = [&](JobId id) {
+    const auto job = reads.read(FindJob{id}).job;
+    REQUIRE(job);
+    return job->cell.product + " " + job->spec->product;
+  };
+  CHECK(products_of(1) == "* dns");
+  CHECK(products_of(2) == "* dns");
+  // celld never renames anything; other names show what the reader reads again.
+  celld::store::Connection other{under_test.database(),
+                                 celld::store::Connection::Access::read_write};
+  other.execute("UPDATE cells SET product = 'read'; UPDATE origins SET product = 'again'");
+  CHECK(products_of(1) == "* dns");
+  CHECK(products_of(3) == "read again");
+  CHECK(products_of(1) == "read again");
+}
+
 TEST_CASE("a job that does not exist is not found") {
   with_each_store([](Client& client, StoreUnderTest&) {
     CHECK_FALSE(client.ask(FindJob{1}).job);

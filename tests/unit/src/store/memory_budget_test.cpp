@@ -1,6 +1,9 @@
 // The memory that jobs in memory take, and what makes room for others.
 #include "src/store/memory_budget.hpp"
 
+#include <map>
+#include <string>
+
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port's jobs.
@@ -44,6 +47,14 @@ TEST_CASE("a budget counts what each cell's jobs take, through every change") {
   budget.changed(moved.get(), nullptr);
   budget.changed(two.get(), nullptr);
   CHECK(budget.bytes() == 0);
+}
+
+TEST_CASE("the labels of a job count, however short they are") {
+  const auto bytes = [](const std::map<std::string, std::string>& labels) {
+    return memory_bytes(*sketch_job({.id = 1, .labels = labels}));
+  };
+  CHECK(bytes({{"note", std::string(5000, 'x')}}) > bytes({}) + 5000);
+  CHECK(bytes({{"a", "1"}, {"b", "2"}, {"c", "3"}}) > bytes({}) + 6 * sizeof(std::string));
 }
 
 TEST_CASE("room in a cell comes from its own ended jobs, the oldest end first") {
@@ -115,5 +126,19 @@ TEST_CASE("jobs that have grown push ended jobs of their cell out") {
   CHECK(budget.excess(acme_cell).empty());
   const auto grown = changed(waiting, [](Job& job) { job.lane = std::string(500, 'x'); });
   budget.changed(waiting.get(), grown.get());
+  CHECK(budget.excess(acme_cell) == Ids{1});
+}
+
+TEST_CASE("a budget forgets a cell, and its bound, with its last job") {
+  MemoryBudget budget{unbounded};
+  const auto size = memory_bytes(*a_job(1));
+  const auto end = ended_at(a_job(1), 100);
+  budget.changed(nullptr, end.get());
+  CHECK_FALSE(budget.room_for(*a_job(2), 2 * size).full);
+  budget.changed(end.get(), nullptr);
+  // The next jobs of the cell find nothing left of it.
+  for (const auto& job : {end, a_job(2), a_job(3)}) budget.changed(nullptr, job.get());
+  CHECK(budget.excess(acme_cell).empty());
+  CHECK(budget.room_for(*a_job(4), 2 * size).full);
   CHECK(budget.excess(acme_cell) == Ids{1});
 }

@@ -347,6 +347,23 @@ TEST_CASE("the statistics name the sizes of the database and of its write-ahead 
   CHECK(files[1].second > 0);
 }
 
+TEST_CASE("the statistics name the sizes of the files that a link leads to") {
+  const TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  options.path = "real.db";
+  REQUIRE(open_error(options).empty());
+  std::filesystem::create_symlink("real.db", directory.path() / "link.db");
+  options.path = "link.db";
+  SqliteUnderTest under_test{options};
+  Client{under_test}.ask(InsertJob{job_of(1)});
+  const auto files = under_test.statistics().file_bytes;
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].second == std::filesystem::file_size(directory.path() / "real.db"));
+  CHECK(files[1].second == std::filesystem::file_size(directory.path() / "real.db-wal"));
+  CHECK(files[1].second > 0);
+}
+
 TEST_CASE("the answers of a commit of few operations, and no others, are sent as the caller says") {
   std::atomic<int> small_commits{0};
   std::atomic<int> large_commits{0};

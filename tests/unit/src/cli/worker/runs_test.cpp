@@ -141,6 +141,27 @@ TEST_CASE("a worker sends a report only once at a time, and again without an ans
   CHECK(std::get<Runs::Reports>(small.runs.next_delivery()).leases == first.leases);
 }
 
+TEST_CASE("a worker keeps a report beyond the end of its lease, until it stops") {
+  SmallRuns small;
+  auto granted = leases(1);
+  granted[0].expires_in = 300ms;
+  small.runs.begin(std::move(granted));
+  const auto end_of_lease = std::chrono::steady_clock::now() + 300ms;
+  small.wait_until_none_runs();
+  bool has_expired = false;
+  while (!has_expired) {
+    has_expired = std::chrono::steady_clock::now() >= end_of_lease;
+    auto next = std::async(std::launch::async, [&] { return small.runs.next_delivery(); });
+    if (next.wait_for(60s) != std::future_status::ready) small.runs.end_leasing();
+    REQUIRE(std::holds_alternative<Runs::Reports>(next.get()));
+    small.runs.on_no_answer("L1");
+  }
+  CHECK_FALSE(small.runs.has_abandoned_reports());
+  small.runs.end_leasing();
+  CHECK(std::holds_alternative<Runs::Over>(small.runs.next_delivery()));
+  CHECK(small.runs.has_abandoned_reports());
+}
+
 TEST_CASE("a lease whose report is on its way is not forgotten") {
   SmallRuns small;
   small.runs.begin(leases(1));

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <caf/scheduler/test_coordinator.hpp>
+
 #include "src/http/api/batch_canceller.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
@@ -86,6 +88,90 @@ std::future<Answer> post_held_back(Daemon& daemon, int lines) {
   return answer;
 }
 
+/// A desk under a scheduler that runs only on request. Its store keeps only the batch that was
+/// opened last.
+class Desk {
+ public:
+  explicit Desk(const BatchLimits& limits = {})
+      : system_(config_.set("scheduler.policy", caf::atom("testing"))),
+        scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
+        engine_{spawn_dispatcher(system_, script), spawn_reader(system_, script),
+                spawn_batch_store(system_, script)},
+        desk_(spawn_batch_desk(
+            system_, [] { return wall_now; }, std::make_shared<BatchFigures>(), limits)) {
+    script->open_batch = [this](const cells::OpenBatch& message) {
+      batch.id = message.id;
+      return cells::BatchOpened{true};
+    };
+    script->close_batch = [this](const cells::CloseBatch& message) {
+      close(batch, message.now);
+      return cells::BatchClosed{batch};
+    };
+    send(engine_);
+    take_messages();
+  }
+  ~Desk() {
+    for (const auto& actor :
+         {caf::actor_cast<caf::actor>(desk_), caf::actor_cast<caf::actor>(engine_.dispatcher),
+          caf::actor_cast<caf::actor>(engine_.reader),
+          caf::actor_cast<caf::actor>(engine_.store)}) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    }
+    take_messages();
+    scheduler_.clock().cancel_all();
+  }
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  /// Begins a batch, which is answered on a connection of the server.
+  BatchPostPtr begin(http::test::RunningServer& server, http::test::Client& client,
+                     std::optional<std::chrono::seconds> wait = {}) {
+    client.send(http::test::request_text("POST", "/parked", "{}"));
+    auto post = std::make_shared<BatchPost>(cells::BatchOwner{}, server.parked.take().value(),
+                                            std::make_shared<NoFlow>(), wait);
+    send(BeginBatch{post});
+    take_messages();
+    return post;
+  }
+  /// Sends `count` lines, the whole batch. Each job has parameters of `bytes` bytes.
+  void send_lines(const BatchPostPtr& post, std::uint64_t count, std::size_t bytes) {
+    SubmitLines lines{post, {}, {}};
+    for (std::uint64_t line = 1; line <= count; ++line) {
+      auto& request = lines.good.emplace_back(GoodLine{line, {}}).submission.request;
+      request.spec.parameters.assign(bytes, ' ');
+      request.gate = post->gate;
+    }
+    lines.next = count + 1;
+    lines.is_last = true;
+    send(std::move(lines));
+  }
+  template <class Message>
+  void send(Message message) {
+    caf::anon_send(desk_, std::move(message));
+  }
+  void take_messages() { scheduler_.run(); }
+  void pass(milliseconds time) {
+    scheduler_.advance_time(time);
+    take_messages();
+  }
+
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+  cells::Batch batch;  ///< The one that was opened last.
+
+ private:
+  /// Of a body that has ended.
+  struct NoFlow : http::BodyFlow {
+    void pause() override {}
+    void resume() override {}
+  };
+
+  caf::actor_system_config config_;
+  caf::actor_system system_;
+  caf::scheduler::test_coordinator& scheduler_;
+  ServeBatches engine_;
+  BatchDesk desk_;
+};
+
 }  // namespace
 
 TEST_CASE("each line of a batch becomes a job, and broken lines are listed with their faults") {
@@ -110,6 +196,18 @@ TEST_CASE("each line of a batch becomes a job, and broken lines are listed with 
   CHECK(errors[1]["type"] == "/problems/malformed-json");
   CHECK(daemon.last_request.batch == daemon.batch.id);
   CHECK(answer.body["id"] == cells::format_job_id(daemon.batch.id));
+}
+
+TEST_CASE("a rejected line is listed with its first 100 faults") {
+  Daemon daemon;
+  std::string unknown;
+  for (int n = 0; n < 90; ++n) unknown += "\"x" + std::to_string(n) + "\":0,";
+  const auto answer =
+      post_lines(daemon, "{" + unknown + R"("entity":{)" + unknown + R"("id":"example.com"}})");
+  CHECK(answer.status == 202);
+  CHECK(answer.body["rejected"] == 1);
+  REQUIRE(answer.body["errors"].size() == 1);
+  CHECK(answer.body["errors"][0]["errors"].size() == 100);
 }
 
 TEST_CASE("the jobs of a batch have the trace context of its request") {
@@ -308,6 +406,35 @@ TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no l
   for (std::size_t i = 0; i < accepted.size(); ++i) CHECK(accepted[i] == std::to_string(i + 1));
 }
 
+TEST_CASE("a line that a rate delayed takes up no room among the submissions afterwards") {
+  http::test::RunningServer server;
+  auto delayed = server.connect();
+  auto next = server.connect();
+  BatchLimits limits;
+  limits.unanswered_bytes_max = 1000;
+  Desk desk{limits};
+  int submitted = 0;
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    if (++submitted == 1) return too_fast(message.request, milliseconds{1});
+    return cells::JobSubmitted{
+        std::make_shared<cells::Job>(
+            cells::accept_job(message.request, {}, {}, cells::first_job_id_at(wall_now), wall_now)),
+        std::nullopt, false};
+  };
+  desk.send_lines(desk.begin(server, delayed), 1, limits.unanswered_bytes_max);
+  desk.take_messages();
+  desk.pass(std::chrono::seconds{1});
+  REQUIRE(submitted == 2);
+  CHECK(delayed.receive()->status == 202);
+  // celld shuts down before the desk learns of any answer of the engine. So it submits only the
+  // lines that have room at once.
+  desk.send_lines(desk.begin(server, next), 5, 1);
+  desk.send(EndReading{});
+  desk.take_messages();
+  CHECK(submitted == 2 + 5);
+  CHECK(next.receive()->status == 202);
+}
+
 TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
   Daemon daemon;
   auto answers = post_held_back(daemon, 20);
@@ -389,6 +516,34 @@ TEST_CASE("a client whose wait expires or is released gets a 202") {
   waits.get_future().wait();
   daemon.send(ReleaseBatchWaiters{});
   CHECK(released.get().status == 202);
+}
+
+TEST_CASE(
+    "a client that waits for a batch is answered at its end, even if a look-up failed before") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  int looks = 0;
+  const auto find_batch = [&](const cells::FindBatch&) {
+    ++looks;
+    return cells::BatchFound{desk.batch};
+  };
+  desk.script->find_batch = find_batch;
+  desk.batch.counts[JobState::running] = 1;
+  desk.send_lines(desk.begin(server, client, std::chrono::seconds{60}), 0, 0);
+  desk.take_messages();
+  desk.pass(std::chrono::seconds{1});
+  REQUIRE(looks == 1);
+  desk.script->find_batch = nullptr;
+  desk.pass(std::chrono::seconds{1});
+  desk.script->find_batch = find_batch;
+  desk.batch.counts = {};
+  desk.batch.counts[JobState::succeeded] = 1;
+  desk.pass(std::chrono::seconds{1});
+  CHECK(looks == 2);
+  desk.send(ReleaseBatchWaiters{});  // If the client still waits, it gets a 202.
+  desk.take_messages();
+  CHECK(client.receive()->status == 200);
 }
 
 TEST_CASE("a client that has left makes room for another that prefers to wait") {
@@ -522,6 +677,37 @@ TEST_CASE("a batch counts as cancelled only once no job has escaped its cancella
   sync_with_script();
   CHECK(asked == std::vector<cells::JobId>{1, 2, 3, 2});
   CHECK(open.empty());
+}
+
+TEST_CASE("a batch does not count as cancelled while the cancellation of a job has failed") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  client.send(http::test::request_text("POST", "/parked", "{}"));
+  std::vector<bool> marks;
+  int cancelled = 0;
+  Desk desk;  // Its dispatcher fails at first.
+  desk.batch.id = 5;
+  desk.script->find_batch = [&](const cells::FindBatch&) { return cells::BatchFound{desk.batch}; };
+  desk.script->list_jobs = [](const cells::ListJobs&) {
+    auto job = std::make_shared<cells::Job>();
+    job->id = 1;
+    job->spec = std::make_shared<cells::JobSpec>();
+    return cells::JobsListed{{job}};
+  };
+  desk.script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
+    marks.push_back(mark.is_cancelled);
+    return cells::CancelledMarked{true};
+  };
+  desk.send(PostBatchCancel{5, {}, server.parked.take().value()});
+  desk.take_messages();
+  CHECK(marks == std::vector<bool>{true});
+  desk.script->cancel = [&](const cells::CancelJob& order) {
+    ++cancelled;
+    return cells::CancelAnswered{order.job, true};
+  };
+  desk.pass(std::chrono::seconds{1});
+  CHECK(cancelled == 1);
+  CHECK(marks == std::vector<bool>{true, false});
 }
 
 TEST_CASE("a batch that is cancelled again during its cancellation is gone over again") {

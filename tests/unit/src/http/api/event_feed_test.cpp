@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/fake_engine.hpp"
@@ -43,6 +44,10 @@ class Feed {
     script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
     caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system_, script)});
     caf::anon_send(inlet_->feed(), FollowJob{.job = {job->id}, .responder = responder});
+  }
+  /// The same for all jobs of a customer.
+  void follow_customer(const http::Responder& responder, const std::string& customer) {
+    caf::anon_send(inlet_->feed(), FollowJobs{.customer = customer, .responder = responder});
   }
   void end_streams() { caf::anon_send(inlet_->feed(), EndStreams{}); }
   void pass(std::chrono::seconds time) {
@@ -109,6 +114,27 @@ TEST_CASE("a feed forgets a client that has left, even if its job never changes"
   CHECK(feed.has_timer());
   client.reset();
   REQUIRE(http::test::eventually([&] { return !responder->connected(); }));
+  feed.pass(std::chrono::seconds{15});
+  CHECK_FALSE(feed.has_timer());
+}
+
+TEST_CASE("a client's position moves forward while other customers' jobs change, until it leaves") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto responder = parked(server, client);
+  Feed feed({});
+  feed.follow_customer(responder, "acme");
+  feed.take_messages();
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk() == ":\n\nid: run-0\n\n");
+  for (int changes = 1; changes <= 3; ++changes) {
+    feed.notify(1);
+    feed.pass(std::chrono::seconds{15});
+    CHECK(client.receive_chunk() == ":\nid: run-" + std::to_string(changes) + "\n\n");
+    REQUIRE(feed.has_timer());
+  }
+  client.reset();
+  REQUIRE(http::test::eventually([&] { return !responder.connected(); }));
   feed.pass(std::chrono::seconds{15});
   CHECK_FALSE(feed.has_timer());
 }

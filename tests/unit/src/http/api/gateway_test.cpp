@@ -2,6 +2,7 @@
 #include <atomic>
 #include <future>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "src/http/api/pending_submissions.hpp"
+#include "src/http/api/waiters.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
 #include "tests/unit/src/http/fixture.hpp"
@@ -33,6 +35,55 @@ cells::CellStatus status_of_cell(const std::string& customer, std::uint64_t queu
   status.key.customer = customer;
   status.queue.counts[JobState::queued] = queued;
   return status;
+}
+
+/// A gateway under a scheduler that runs only on request. Its store fails unless a test scripts it.
+class SteppedGateway {
+ public:
+  SteppedGateway()
+      : system_(config_.set("scheduler.policy", caf::atom("testing"))),
+        scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
+        gateway_(spawn_gateway(system_, [] { return wall_now; })),
+        dispatcher_(spawn_dispatcher(system_, script)),
+        reader_(spawn_reader(system_, script)) {
+    send(ServeEngine{dispatcher_, reader_});
+  }
+  ~SteppedGateway() {
+    for (const auto& actor :
+         {caf::actor_cast<caf::actor>(gateway_), caf::actor_cast<caf::actor>(dispatcher_),
+          caf::actor_cast<caf::actor>(reader_)}) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    }
+    take_messages();
+    scheduler_.clock().cancel_all();
+  }
+  SteppedGateway(const SteppedGateway&) = delete;
+  SteppedGateway& operator=(const SteppedGateway&) = delete;
+
+  template <class Message>
+  void send(Message message) {
+    caf::anon_send(gateway_, std::move(message));
+  }
+  void take_messages() { scheduler_.run(); }
+  void pass(milliseconds time) {
+    scheduler_.advance_time(time);
+    take_messages();
+  }
+
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+
+ private:
+  caf::actor_system_config config_;
+  caf::actor_system system_;
+  caf::scheduler::test_coordinator& scheduler_;
+  Gateway gateway_;
+  cells::CellDispatcher dispatcher_;
+  cells::JobReader reader_;
+};
+
+http::Responder parked(http::test::RunningServer& server, http::test::Client& client) {
+  client.send(http::test::request_text("POST", "/parked", "{}"));
+  return server.parked.take().value();
 }
 
 }  // namespace
@@ -112,12 +163,8 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
   auto large = server.connect();
   auto on_disk = server.connect();
   auto in_memory = server.connect();
-  const auto responder_of = [&server](http::test::Client& client) {
-    client.send(http::test::request_text("POST", "/parked", "{}"));
-    return server.parked.take().value();
-  };
   const auto order = [&](http::test::Client& client, std::size_t bytes, bool spares_disk) {
-    PostJob post{{}, std::nullopt, responder_of(client), std::nullopt, spares_disk};
+    PostJob post{{}, std::nullopt, parked(server, client), std::nullopt, spares_disk};
     post.request.spec.parameters.assign(bytes, ' ');
     return post;
   };
@@ -125,27 +172,15 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
   orders.push_back(order(large, PendingSubmissions::bytes_max, false));
   orders.push_back(order(on_disk, 1, false));
   orders.push_back(order(in_memory, 1, true));
-  caf::actor_system_config config;
-  config.set("scheduler.policy", caf::atom("testing"));
-  caf::actor_system system{config};
-  const auto script = std::make_shared<Script>();
-  script->submit = [](const cells::SubmitJob&) {
+  SteppedGateway gateway;
+  gateway.script->submit = [](const cells::SubmitJob&) {
     return cells::JobSubmitted{std::make_shared<cells::Job>(cells::accept_job(
                                    {}, {}, {}, cells::first_job_id_at(wall_now), wall_now)),
                                std::nullopt};
   };
-  const auto gateway = spawn_gateway(system, [] { return wall_now; });
-  const auto dispatcher = spawn_dispatcher(system, script);
-  const auto reader = spawn_reader(system, script);
-  caf::anon_send(gateway, ServeEngine{dispatcher, reader});
   // All of them arrive before the engine answers any.
-  for (auto& each : orders) caf::anon_send(gateway, std::move(each));
-  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
-  coordinator.run();
-  caf::anon_send_exit(gateway, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(dispatcher, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(reader, caf::exit_reason::user_shutdown);
-  coordinator.run();
+  for (auto& each : orders) gateway.send(std::move(each));
+  gateway.take_messages();
   const auto status_of = [](http::test::Client& client) {
     const auto answer = client.receive();
     return answer ? answer->status : 0;
@@ -153,6 +188,23 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
   CHECK(status_of(large) == 202);
   CHECK(status_of(on_disk) == 503);
   CHECK(status_of(in_memory) == 202);
+}
+
+TEST_CASE("when reads of the store fail, the requests that wait behind them are answered, too") {
+  http::test::RunningServer server;
+  SteppedGateway gateway;
+  // All of them arrive before the store answers any.
+  std::vector<http::test::Client> clients;
+  for (int n = 0; n < 5; ++n) {  // More than the gateway reads at a time.
+    clients.push_back(server.connect());
+    auto responder = parked(server, clients.back());
+    gateway.send(GetJob{{1}, std::move(responder)});
+  }
+  gateway.take_messages();
+  for (auto& client : clients) {
+    const auto answer = client.receive();
+    CHECK((answer && answer->status == 503));
+  }
 }
 
 TEST_CASE("a client that prefers to wait is answered when the job ends") {
@@ -184,6 +236,36 @@ TEST_CASE("a preference for zero seconds, or a malformed one, delays nothing") {
   Daemon daemon;
   CHECK(post(daemon, good_job, {{"Prefer", "wait=0"}}).header("Preference-Applied") == "wait=0");
   CHECK(post(daemon, good_job, {{"Prefer", "wait=soon"}}).header("Preference-Applied").empty());
+}
+
+TEST_CASE("a client that has left makes room for another that prefers to wait for a job") {
+  http::test::RunningServer server;
+  auto impatient = server.connect();
+  auto client = server.connect();
+  cells::JobIdSource ids;
+  SteppedGateway gateway;
+  gateway.script->submit = [&](const cells::SubmitJob& message) {
+    return cells::JobSubmitted{std::make_shared<cells::Job>(cells::accept_job(
+                                   message.request, {}, {}, ids.next(wall_now), wall_now)),
+                               std::nullopt};
+  };
+  const auto submit = [&](const http::Responder& responder, std::size_t bytes) {
+    PostJob order{{}, std::chrono::seconds(60), responder};
+    order.request.spec.parameters.assign(bytes, ' ');
+    gateway.send(std::move(order));
+    gateway.take_messages();
+  };
+  const auto waited = [&] { return client.receive()->headers.at("preference-applied"); };
+  const auto leaving = parked(server, impatient);
+  submit(leaving, Waiters::bytes_max);
+  submit(parked(server, client), 1);
+  CHECK(waited() == "wait=0");
+  impatient.reset();
+  REQUIRE(http::test::eventually([&] { return !leaving.connected(); }));
+  gateway.pass(std::chrono::seconds(1));
+  submit(parked(server, client), 1);
+  gateway.pass(std::chrono::seconds(60));
+  CHECK(waited() == "wait=60");
 }
 
 TEST_CASE("clients that wait for different jobs each get their own") {
@@ -272,6 +354,61 @@ TEST_CASE("a list of jobs passes its filters on and returns its cursor") {
   CHECK(asked.before == cells::JobId{1} << 40);
   CHECK(second.body["next_cursor"].is_null());
   CHECK(get(daemon, "/v1/jobs?state=done&foo=bar").body["errors"].size() == 2);
+}
+
+TEST_CASE("a list of jobs whose next piece cannot be read is broken off") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->list_jobs = [&](const cells::ListJobs&) {
+    daemon.stop_reader();
+    return cells::JobsListed{{job}, job->id, true};
+  };
+  http::test::Client client(daemon.port());
+  REQUIRE(client.send(http::test::request_text("GET", "/v1/jobs")));
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk().value_or("").find(cells::format_job_id(job->id)) !=
+        std::string::npos);
+  // The connection ends without the last chunk.
+  REQUIRE(client.has_input_within(std::chrono::seconds(10)));
+  CHECK_FALSE(client.receive_chunk());
+}
+
+TEST_CASE("a client that leaves in the middle of a long list of jobs leaves nothing behind") {
+  constexpr std::size_t piece_bytes = 8 << 20;  // More than sockets hold.
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  http::Limits limits;
+  limits.unsent_bytes_max = 2 * piece_bytes;
+  http::test::TestServer server{limits};
+  std::weak_ptr<int> request;  // Lives as long as a Responder of the request.
+  server.server.handle("GET", "/list", [&](const http::Request&, http::Responder responder) {
+    const auto lives = std::make_shared<int>();
+    request = lives;
+    responder.on_answer([lives](int) {});
+    server.parked.put(std::move(responder));
+  });
+  server.start();
+  cells::JobRequest large;
+  large.spec.parameters = '"' + std::string(piece_bytes, 'x') + '"';
+  const JobPtr job = std::make_shared<cells::Job>(
+      cells::accept_job(std::move(large), {}, {}, cells::first_job_id_at(wall_now), wall_now));
+  const auto script = std::make_shared<Script>();
+  script->list_jobs = [job](const cells::ListJobs&) { return cells::JobsListed{{job}, 1, true}; };
+  const auto gateway = spawn_gateway(system, [] { return wall_now; });
+  const auto dispatcher = spawn_dispatcher(system, script);
+  const auto reader = spawn_reader(system, script);
+  caf::anon_send(gateway, ServeEngine{dispatcher, reader});
+  cells::ListJobs list;
+  list.bytes_max = 2 * piece_bytes;
+  auto client = server.connect();
+  client.send(http::test::request_text("GET", "/list"));
+  caf::anon_send(gateway, GetJobs{list, server.parked.take().value()});
+  CHECK_FALSE(client.receive_bytes().empty());
+  client.reset();
+  CHECK(http::test::eventually([&] { return request.expired(); }));
+  caf::anon_send_exit(gateway, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(dispatcher, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(reader, caf::exit_reason::user_shutdown);
 }
 
 TEST_CASE("a cell is shown with the age of its oldest queued job") {

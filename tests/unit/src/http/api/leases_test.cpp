@@ -37,6 +37,15 @@ cells::JobPtr leased_job(cells::Lease lease = a_lease) {
   return job;
 }
 
+/// The same job after its worker has reported that it succeeded.
+std::shared_ptr<cells::Job> reported_job() {
+  auto job = std::make_shared<cells::Job>(*leased_job());
+  job->state = cells::JobState::succeeded;
+  job->steps[0].worker.clear();
+  job->steps[0].report = cells::StepReport{a_lease, true};
+  return job;
+}
+
 cells::LeaseOut out() {
   const auto steady = std::chrono::steady_clock::now().time_since_epoch() + 30s;
   return {leased_job(), cells::SteadyTime{std::chrono::duration_cast<cells::microseconds>(steady)}};
@@ -62,6 +71,17 @@ Value errors_of(const Answer& answer) {
 celld::config::Token token(const std::string& text, std::optional<std::string> customer,
                            std::optional<std::set<std::string>> services) {
   return {text, sha256(text), {Scope::work}, std::move(customer), std::move(services)};
+}
+
+/// Of these, only "gpus" and "other" may not work for `leased_job`.
+std::vector<celld::config::Token> bound_tokens() {
+  return {token("all", {}, {}), token("vms", {}, std::set<std::string>{"vm"}),
+          token("gpus", {}, std::set<std::string>{"gpu"}), token("acme", "acme", {}),
+          token("other", "other", {})};
+}
+
+httplib::Headers as(const std::string& name) {
+  return {{"Authorization", "Bearer " + name}};
 }
 
 }  // namespace
@@ -315,10 +335,7 @@ TEST_CASE("a report is passed on") {
 TEST_CASE("a repeated report is accepted, and the other outcome is not") {
   Daemon daemon;
   daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
-  auto ended = std::make_shared<cells::Job>(*leased_job());
-  ended->state = cells::JobState::succeeded;
-  ended->steps[0].worker.clear();
-  ended->steps[0].report = cells::StepReport{a_lease, true};
+  const auto ended = reported_job();
   daemon.script->find = [&](const cells::FindJob&) { return cells::JobFound{ended}; };
   CHECK(post_to(daemon, path("/complete")).status == 200);
   CHECK(post_to(daemon, path("/fail"), R"({"code":"x"})").status == 409);
@@ -421,11 +438,7 @@ TEST_CASE("leases are listed with their workers") {
 }
 
 TEST_CASE("a token may be bound to services and to a customer") {
-  Daemon daemon{true,
-                {},
-                {token("all", {}, {}), token("vms", {}, std::set<std::string>{"vm"}),
-                 token("gpus", {}, std::set<std::string>{"gpu"}), token("acme", "acme", {}),
-                 token("other", "other", {})}};
+  Daemon daemon{true, {}, bound_tokens()};
   std::optional<std::string> customer;
   daemon.script->request_leases = [&](const cells::RequestLeases& request) {
     customer = request.customer;
@@ -439,9 +452,6 @@ TEST_CASE("a token may be bound to services and to a customer") {
   daemon.script->list_leases = [](const cells::ListLeases& list) {
     CHECK((list.services || list.customer));
     return cells::LeasesListed{};
-  };
-  const auto as = [](const std::string& name) {
-    return httplib::Headers{{"Authorization", "Bearer " + name}};
   };
   const std::string order = R"({"worker":"w"})";
   const std::string leases = "/v1/services/vm/leases";
@@ -476,6 +486,19 @@ TEST_CASE("a token may be bound to services and to a customer") {
     CHECK(answer_of(daemon.client().Get("/v1/leases", as(name))).status == 200);
   }
   CHECK(answer_of(daemon.client().Get("/v1/admin/leases", as("all"))).status == 403);
+}
+
+TEST_CASE("a repeated report is accepted only with a token that may work for its job") {
+  Daemon daemon{true, {}, bound_tokens()};
+  daemon.script->find_lease = [](const cells::FindLease&) { return cells::LeaseFound{}; };
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{reported_job()}; };
+  for (const auto* name : {"all", "vms", "acme"}) {
+    CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 200);
+  }
+  for (const auto* name : {"gpus", "other"}) {
+    CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 409);
+  }
 }
 
 TEST_CASE("a store that has failed is reported to workers") {

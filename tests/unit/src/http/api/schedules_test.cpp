@@ -61,6 +61,16 @@ TEST_CASE("an unknown time zone and a wrong name are faults beside those of the 
               {"/time_zone", "is not on this planet"}});
 }
 
+TEST_CASE("a number out of range is a fault, also in the parameters of a schedule's job") {
+  auto text = body();
+  text.insert(text.find("\"product\""), R"("parameters": {"a": [1e999]}, )");
+  const auto parsed = parse(text);
+  REQUIRE(std::holds_alternative<Problem>(parsed));
+  const auto& problem = std::get<Problem>(parsed);
+  CHECK(problem.kind == ProblemKind::invalid_request);
+  CHECK(problem.errors == Found{{"/job/parameters/a/0", "is a number out of range"}});
+}
+
 TEST_CASE("a bound token cannot schedule jobs of other customers, whatever their cells") {
   for (const char* customer : {"bolt", "unknown"}) {
     const auto parsed = parse(body(customer), "acme");

@@ -67,6 +67,17 @@ TEST_CASE("a kill that the kernel has no memory for is sent again") {
   for (const auto pid : running) CHECK_FALSE(test::exists(pid));
 }
 
+TEST_CASE("a command is not started if the kernel has no memory for the order to start it") {
+  Commands commands;
+  const auto supervisor = test::supervisor_of(commands);
+  sends_to_fail = 1;
+  const auto refused = commands.run(script("echo"));
+  CHECK(sends_to_fail == 0);
+  CHECK(refused.end == End::not_started);
+  CHECK(refused.value == ENOBUFS);
+  CHECK(test::supervisor_of(commands) == supervisor);
+}
+
 TEST_CASE("a command whose supervisor is killed is lost with its group, and a new one starts") {
   const test::Directory directory;
   Commands commands;

@@ -69,4 +69,22 @@ TEST_CASE("a pause that the provider asked for is part of an outage") {
   CHECK(outages.callable_within(start, start + 15s) == 5s);
 }
 
+TEST_CASE("of the pauses that the provider asked for, the one that ends last counts") {
+  const auto pause = [](Kind kind, cells::milliseconds length) {
+    auto outcome = outcome_of(kind);
+    outcome.pauses_service = true;
+    outcome.retry_after = length;
+    return outcome;
+  };
+  Outages outages(start);
+  outages.call_ended(pause(Kind::throttled, 60s), start);
+  outages.call_ended(pause(Kind::retryable, 1s), start + 1s);  // It was in flight.
+  outages.call_succeeded(start + 2s);                          // So was this one.
+  CHECK(outages.callable_within(start, start + 59s) == 0s);
+  CHECK(outages.callable_within(start, start + 70s) == 10s);
+  outages.call_ended(pause(Kind::retryable, 60s), start + 3s);
+  outages.call_succeeded(start + 4s);
+  CHECK(outages.callable_within(start, start + 70s) == 7s);
+}
+
 }  // namespace celld::providers

@@ -1,6 +1,8 @@
 // The start, end and abort of HTTP calls, and the connections that they use.
 #include "src/providers/http/transport.hpp"
 
+#include <dlfcn.h>
+#include <netdb.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +36,37 @@ using test::patience;
 using test::request_to;
 using test::tolerance;
 using End = HttpResult::End;
+
+/// While it exists, every look-up of its name hangs, as if the name server did not answer.
+class HangingLookUp {
+ public:
+  static constexpr std::string_view name = "hangs.invalid";
+
+  HangingLookUp() { events_ = std::make_shared<Events>(); }
+  ~HangingLookUp() { events_->end.set_value(); }
+  HangingLookUp(const HangingLookUp&) = delete;
+  HangingLookUp& operator=(const HangingLookUp&) = delete;
+
+  /// Waits until it has; false if that takes too long.
+  bool has_begun() const {
+    return events_->begun.get_future().wait_for(patience) == std::future_status::ready;
+  }
+  /// For the thread that looks the name up.
+  static void hang() {
+    const auto events = events_;  // The object may end first.
+    if (!events->has_begun.exchange(true)) events->begun.set_value();
+    std::shared_future<void>(events->ended).wait();
+  }
+
+ private:
+  struct Events {
+    std::atomic<bool> has_begun{false};
+    std::promise<void> begun;
+    std::promise<void> end;
+    std::shared_future<void> ended{end.get_future()};
+  };
+  static inline std::shared_ptr<Events> events_;
+};
 
 }  // namespace
 
@@ -125,6 +159,23 @@ TEST_CASE("after a peak of calls, most of their connections are closed") {
     REQUIRE(results[i].wait_for(patience) == std::future_status::ready);
   }
   CHECK(most_closed.get_future().wait_for(patience) == std::future_status::ready);
+}
+
+TEST_CASE("a connection beyond those of the usual calls is closed when its call ends") {
+  constexpr int usual = 256;  // calls_per_shard_max of loop.cpp: another call has its own shard.
+  std::promise<bool> closed;
+  MisbehavingProvider hanging([](Connection& connection) { connection.wait_closed(patience); });
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (!connection.read_request()) return;
+    connection.send(http_answer("200 OK", "{}"));
+    closed.set_value(connection.wait_closed(10s));
+  });
+  Calls calls;
+  for (int i = 0; i < usual; ++i) {
+    calls.start(calls.next_lease(), request_to(hanging.url(), 20'000ms));
+  }
+  REQUIRE(calls.make(request_to(provider.url())).status == 200);
+  CHECK(closed.get_future().get());
 }
 
 TEST_CASE("a connection that was closed between two calls is replaced silently") {
@@ -225,6 +276,16 @@ TEST_CASE("an abort closes the connection even while a fork has copies of all de
   CHECK(closed.get_future().get());
   ::kill(fork, SIGKILL);
   ::waitpid(fork, nullptr, 0);
+}
+
+TEST_CASE("an abort does not wait for a name server that does not answer") {
+  Calls calls;
+  const HangingLookUp look_up;
+  const auto lease = calls.next_lease();
+  auto result = calls.start(lease, request_to("http://" + std::string(HangingLookUp::name) + "/"));
+  REQUIRE(look_up.has_begun());
+  REQUIRE(calls.abort(lease).wait_for(patience) == std::future_status::ready);
+  CHECK(result.get().end == End::aborted);
 }
 
 TEST_CASE("an abort of an unknown lease is confirmed") {
@@ -343,3 +404,16 @@ TEST_CASE("calls that hang all end at their timeout") {
 }
 
 }  // namespace celld::providers
+
+/// Replaces the C library's function for libcurl.
+extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+  using celld::providers::HangingLookUp;
+  if (name != nullptr && name == HangingLookUp::name) {
+    HangingLookUp::hang();
+    return EAI_AGAIN;
+  }
+  using LookUp = decltype(&getaddrinfo);
+  static const auto look_up = reinterpret_cast<LookUp>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  return look_up(name, service, hints, found);
+}

@@ -350,6 +350,24 @@ TEST_CASE("an error of the mapping is that of each request without its own") {
   CHECK(mapping.actions.at("b")[0].answer.error->code == Path{"code"});
 }
 
+TEST_CASE("an error of the mapping is that of each poll without its own") {
+  const auto poll = [](const json::Value& answer) -> json::Value {
+    return {{"method", "POST"}, {"path", ""}, {"poll", {{"path", "/x"}, {"answer", answer}}}};
+  };
+  const auto mapping =
+      a_mapping({{"error", {{"message", "/reason"}}},
+                 {"actions",
+                  {{"a", poll({{"pending", {202}}})},
+                   {"b", poll({{"pending", {202}}, {"error", {{"code", "/code"}}}})}}}});
+  const auto error_of = [&mapping](const char* action) {
+    return mapping.actions.at(action)[0].poll->request.answer.error;
+  };
+  REQUIRE(error_of("a"));
+  CHECK(error_of("a")->message == Path{"reason"});
+  CHECK_FALSE(error_of("b")->message);
+  CHECK(error_of("b")->code == Path{"code"});
+}
+
 TEST_CASE("what becomes of a secret is known, and checked, when the mapping is read") {
   const auto mapping =
       a_mapping(creating({{"method", "POST"},

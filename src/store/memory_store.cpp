@@ -165,7 +165,7 @@ class MemoryBackend {
   void tidy() {}
   NeedsCounter spawn_counter(caf::actor_system& system) const {
     return system.spawn(needs_counter, std::shared_ptr<const MemoryDisk>{disk_},
-                        is_asked(options_.fail_count));
+                        is_asked(options_.fail_counting));
   }
 
   void failed(const std::string& reason) const {

@@ -74,8 +74,8 @@ struct MemoryStoreOptions {
   std::function<bool()> failed_commit_lands{};
   /// Called at each operation. True: the store fails in the middle of it, and loses the group.
   std::function<bool()> fail_operation{};
-  /// Called at each CountNeeds. True: the answer is an error, and the store goes on.
-  std::function<bool()> fail_count{};
+  /// Called at each CountNeeds. True: it is answered with an error, and the store goes on.
+  std::function<bool()> fail_counting{};
 };
 
 /// To crash the store, send it exit_reason::kill: what was not committed is lost. Without that, the

@@ -173,7 +173,7 @@ class Repeating(CellctlTest):
                    if headers else "")
             self.assertEqual((len(requests), done.stderr), (1, f"{why}cellctl: No ({status})\n"))
 
-    def test_cellctl_pauses_before_it_asks_a_celld_again_that_does_not_hold_the_response(self):
+    def test_cellctl_pauses_between_requests_if_celld_does_not_hold_them(self):
         ended = json.dumps(json.loads(self.JOB) | {"state": "succeeded"}).encode()
         url, requests = self.canned(*[(202, {}, self.JOB)] * 3, (202, {}, ended))
         began = time.monotonic()
@@ -717,7 +717,7 @@ class Access(CellctlTest):
                      limits={"idle_timeout_ms": 3000}), self.directory)
         daemon.start()
         self.addCleanup(daemon.stop)
-        # celld closes a connection after 3 s, and cellctl uses none again after 5 s.
+        # celld closes an idle connection after 3 s. cellctl reuses none that was idle for over 5 s.
         watching = self.begin("cell", "list", "--json", "--watch", "5100ms", "--cacert",
                               authority.certificate, "--url", f"https://127.0.0.1:{daemon.port}")
         for _ in range(2):
@@ -1053,7 +1053,7 @@ class Batches(CellctlTest):
         told = self.run_cellctl("submit", "-f", name, "--url", url, "--retries", "0", code=REFUSED)
         self.assertIn("again: lines 1, 3, and then --from-line 5.", told.stderr)
 
-    def test_each_line_that_celld_takes_ends_a_row_of_failures_to_submit_the_rest(self):
+    def test_each_accepted_line_resets_the_count_of_retries(self):
         full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
                 "stopped_at_line": 2, "errors": [{"line": 2, "status": 429, "detail": "full"}]}
         rest = full | {"stopped_at_line": None, "errors": []}

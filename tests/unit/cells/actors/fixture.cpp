@@ -108,7 +108,7 @@ void Fixture::start() {
   scheduler().clock().current_time += std::chrono::hours{1};
   celld::store::MemoryStoreOptions store_options;
   store_options.fail_commit = [this] { return store_fails; };
-  store_options.fail_count = [this] { return count_fails; };
+  store_options.fail_counting = [this] { return counting_fails; };
   store_options.commits.commit_delay = [this] { return microseconds{commit_delay}; };
   const auto store = celld::store::spawn_memory_store(daemon_->system, disk, store_options);
   daemon_->store = caf::actor_cast<caf::actor>(store);

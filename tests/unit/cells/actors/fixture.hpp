@@ -190,7 +190,7 @@ class Fixture {
   std::set<JobId> reported_ended;                    ///< By JobChanged.
   bool reported_lost = false;                        ///< By ChangesLost.
   bool store_fails = false;                          ///< At its next commit.
-  bool count_fails = false;                          ///< The store cannot count jobs for a reload.
+  bool counting_fails = false;                       ///< The store cannot count jobs for a reload.
   milliseconds commit_delay{0};
   milliseconds settle_time{0};  ///< Of every service, from the next start or reload on.
 

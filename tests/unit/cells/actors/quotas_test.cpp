@@ -64,8 +64,7 @@ TEST_CASE("a customer at its limit of jobs is refused, and others are not") {
   engine.submit(request_of(engine, "acme", "c"));
 }
 
-TEST_CASE(
-    "the probe sees a refusal at the limit of a customer once, even with an idempotency key") {
+TEST_CASE("the probe sees one refusal of a customer at its limit, even with an idempotency key") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 1; });
   engine.submit(request_of(engine, "acme", "a"));
@@ -425,7 +424,7 @@ TEST_CASE("weights of customers change with a reload") {
   CHECK(std::abs(serve(40) - 20) <= 3);
 }
 
-TEST_CASE("the weight of a customer counts beside customers in another lane") {
+TEST_CASE("the weight of a customer counts against customers in another lane") {
   Fixture engine;
   engine.protection["dns"] = {{100, std::nullopt, 1}, std::nullopt};  // A lane of its own.
   start_with(engine, [](CellSettings& settings) {

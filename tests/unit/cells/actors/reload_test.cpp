@@ -350,11 +350,11 @@ TEST_CASE("a reload that is refused because of a service refuses no job meanwhil
   CHECK(fixture.reopen(again).accepted);
 }
 
-TEST_CASE("when a reload fails, the jobs that waited for its decision are accepted and reopened") {
+TEST_CASE("when a reload fails, jobs that waited for its decision are accepted or reopened") {
   Fixture fixture{3};
   const JobId again = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(again, outcome(CallOutcome::Kind::rejected, "no"));
-  fixture.count_fails = true;
+  fixture.counting_fails = true;
   const std::vector<CellRule> rules{rule("*", "*", 3)};
   auto reload =
       fixture.self()->request(fixture.engine(), caf::infinite,

@@ -77,7 +77,7 @@ TEST_CASE("many jobs are removed in many steps, each in a commit of its own, wit
   CHECK(fixture.disk->jobs().empty());
 }
 
-TEST_CASE("after the step that a new retention time begins, there is a whole pause") {
+TEST_CASE("a whole pause follows the step that a new retention time causes") {
   Fixture fixture;
   for (int i = 0; i < 5; ++i) submit_and_end(fixture, std::to_string(i));
   fixture.pass(milliseconds{2000});
@@ -87,7 +87,7 @@ TEST_CASE("after the step that a new retention time begins, there is a whole pau
   caf::anon_send(keeping.retention, KeepEnded{milliseconds{1000}});
   fixture.run_all();
   CHECK(fixture.disk->jobs().size() == 3);
-  fixture.pass(milliseconds{127});  // The pause after the step before has ended.
+  fixture.pass(milliseconds{127});  // By now, the pause after the first step would have ended.
   CHECK(fixture.disk->jobs().size() == 3);
   fixture.pass(milliseconds{1});
   CHECK(fixture.disk->jobs().size() == 2);

@@ -76,7 +76,7 @@ TEST_CASE("flags override the file, member by member") {
       "labels":{"a":"1","b":"2"}})"));
 }
 
-TEST_CASE("a duration as the time of a job counts from now") {
+TEST_CASE("a duration that is given as a time counts from now") {
   for (const auto& [flag, member] :
        {std::pair{"--at", "run_at"}, std::pair{"--expires", "expires_at"}}) {
     const auto earliest = json::format_time(wall_now() + std::chrono::hours(2));

@@ -81,7 +81,7 @@ TEST_CASE("added, removed and changed services are listed, even if only a secret
   CHECK(changes.services.removed == Names{"billing"});
 }
 
-TEST_CASE("a service has changed if only its settle_ms did") {
+TEST_CASE("a service in which only settle_ms differs is listed as changed") {
   Config after = a_config();
   after.services.back().settle = milliseconds(5000);
   CHECK(config::compare(a_config(), after).services.changed == Names{"dns"});

@@ -109,6 +109,12 @@ class TestServer {
     return client.send(bytes) ? client.receive() : std::nullopt;
   }
 
+  /// The responder of a request that this client sends now, and that the test answers.
+  Responder park(Client& client) {
+    if (!client.send(request_text("POST", "/parked"))) throw std::runtime_error("not sent");
+    return parked.take().value();
+  }
+
   // The server is destroyed first, because its handlers add values here.
   Events<Responder> parked;
   Events<Request> seen;

@@ -9,9 +9,9 @@
 namespace celld::http::test {
 namespace {
 
-std::string common_name(const X509_NAME* of) {
+std::string common_name(const X509_NAME* subject) {
   std::array<char, 256> name{};
-  X509_NAME_get_text_by_NID(of, NID_commonName, name.data(), static_cast<int>(name.size()));
+  X509_NAME_get_text_by_NID(subject, NID_commonName, name.data(), static_cast<int>(name.size()));
   return name.data();
 }
 

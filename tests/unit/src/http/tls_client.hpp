@@ -38,7 +38,7 @@ class TlsClient : public Client {
   /// Whether the server has sent a close_notify.
   bool was_notified() const;
   std::string peer_name() const;
-  /// The names of the CAs that the server names in its request for a certificate.
+  /// The common names of the CAs in the server's request for a certificate.
   std::vector<std::string> requested_authorities() const;
   std::string version() const { return SSL_get_version(ssl_.get()); }
   std::string protocol() const;

@@ -51,7 +51,7 @@ caf::behavior dispatcher_of_one_survey(caf::event_based_actor* self,
           [](const cells::ListServices&) { return services_of_each_kind(); }};
 }
 
-/// With the policy "testing", the time of the actors passes only here.
+/// Under the policy "testing", only this makes the time of the actors pass.
 void pass_time(caf::actor_system& system, std::chrono::seconds time) {
   dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).advance_time(time);
 }
@@ -104,7 +104,6 @@ using Dispatcher = caf::behavior (*)(caf::event_based_actor*,
 
 class Scraped {
  public:
-  /// With the policy "testing", the time of the actors passes only in pass_time.
   explicit Scraped(Dispatcher dispatcher, caf::atom_value policy = caf::atom("stealing"))
       : system_(config_.set("scheduler.policy", policy)),
         dispatcher_(system_.spawn<caf::detached>(dispatcher, surveys_)) {

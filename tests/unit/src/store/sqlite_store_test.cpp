@@ -347,7 +347,7 @@ TEST_CASE("the statistics name the sizes of the database and of its write-ahead 
   CHECK(files[1].second > 0);
 }
 
-TEST_CASE("the statistics name the sizes of the files that a link leads to") {
+TEST_CASE("the statistics give the sizes of the files behind a symbolic link") {
   const TemporaryDirectory directory;
   SqliteOptions options;
   options.data_directory = directory.path().string();

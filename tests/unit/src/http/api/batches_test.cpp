@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <caf/scheduler/test_coordinator.hpp>
-
 #include "src/http/api/batch_canceller.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
+#include "tests/unit/src/http/api/stepped_system.hpp"
 #include "tests/unit/src/http/fixture.hpp"
 
 using namespace celld;
@@ -88,17 +87,14 @@ std::future<Answer> post_held_back(Daemon& daemon, int lines) {
   return answer;
 }
 
-/// A desk under a scheduler that runs only on request. Its store keeps only the batch that was
-/// opened last.
-class Desk {
+/// Its store keeps only the batch that was opened last.
+class Desk : public SteppedSystem {
  public:
   explicit Desk(const BatchLimits& limits = {})
-      : system_(config_.set("scheduler.policy", caf::atom("testing"))),
-        scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
-        engine_{spawn_dispatcher(system_, script), spawn_reader(system_, script),
-                spawn_batch_store(system_, script)},
+      : engine_{spawn_dispatcher(system(), script), spawn_reader(system(), script),
+                spawn_batch_store(system(), script)},
         desk_(spawn_batch_desk(
-            system_, [] { return wall_now; }, std::make_shared<BatchFigures>(), limits)) {
+            system(), [] { return wall_now; }, std::make_shared<BatchFigures>(), limits)) {
     script->open_batch = [this](const cells::OpenBatch& message) {
       batch.id = message.id;
       return cells::BatchOpened{true};
@@ -111,14 +107,8 @@ class Desk {
     take_messages();
   }
   ~Desk() {
-    for (const auto& actor :
-         {caf::actor_cast<caf::actor>(desk_), caf::actor_cast<caf::actor>(engine_.dispatcher),
-          caf::actor_cast<caf::actor>(engine_.reader),
-          caf::actor_cast<caf::actor>(engine_.store)}) {
-      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-    }
-    take_messages();
-    scheduler_.clock().cancel_all();
+    end({caf::actor_cast<caf::actor>(desk_), caf::actor_cast<caf::actor>(engine_.dispatcher),
+         caf::actor_cast<caf::actor>(engine_.reader), caf::actor_cast<caf::actor>(engine_.store)});
   }
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
@@ -126,8 +116,7 @@ class Desk {
   /// Begins a batch, which is answered on a connection of the server.
   BatchPostPtr begin(http::test::RunningServer& server, http::test::Client& client,
                      std::optional<std::chrono::seconds> wait = {}) {
-    client.send(http::test::request_text("POST", "/parked", "{}"));
-    auto post = std::make_shared<BatchPost>(cells::BatchOwner{}, server.parked.take().value(),
+    auto post = std::make_shared<BatchPost>(cells::BatchOwner{}, server.park(client),
                                             std::make_shared<NoFlow>(), wait);
     send(BeginBatch{post});
     take_messages();
@@ -149,11 +138,6 @@ class Desk {
   void send(Message message) {
     caf::anon_send(desk_, std::move(message));
   }
-  void take_messages() { scheduler_.run(); }
-  void pass(milliseconds time) {
-    scheduler_.advance_time(time);
-    take_messages();
-  }
 
   std::shared_ptr<Script> script = std::make_shared<Script>();
   cells::Batch batch;  ///< The one that was opened last.
@@ -165,9 +149,6 @@ class Desk {
     void resume() override {}
   };
 
-  caf::actor_system_config config_;
-  caf::actor_system system_;
-  caf::scheduler::test_coordinator& scheduler_;
   ServeBatches engine_;
   BatchDesk desk_;
 };
@@ -406,14 +387,14 @@ TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no l
   for (std::size_t i = 0; i < accepted.size(); ++i) CHECK(accepted[i] == std::to_string(i + 1));
 }
 
-TEST_CASE("a line that a rate delayed takes up no room among the submissions afterwards") {
+TEST_CASE("a delayed line takes up no room once it has been answered") {
   http::test::RunningServer server;
   auto delayed = server.connect();
   auto next = server.connect();
   BatchLimits limits;
   limits.unanswered_bytes_max = 1000;
-  Desk desk{limits};
   int submitted = 0;
+  Desk desk{limits};
   desk.script->submit = [&](const cells::SubmitJob& message) {
     if (++submitted == 1) return too_fast(message.request, milliseconds{1});
     return cells::JobSubmitted{
@@ -425,14 +406,14 @@ TEST_CASE("a line that a rate delayed takes up no room among the submissions aft
   desk.take_messages();
   desk.pass(std::chrono::seconds{1});
   REQUIRE(submitted == 2);
-  CHECK(delayed.receive()->status == 202);
-  // celld shuts down before the desk learns of any answer of the engine. So it submits only the
-  // lines that have room at once.
+  CHECK(delayed.receive().value().status == 202);
+  // celld shuts down before the engine answers, so the desk submits only the lines that have room
+  // at once.
   desk.send_lines(desk.begin(server, next), 5, 1);
   desk.send(EndReading{});
   desk.take_messages();
   CHECK(submitted == 2 + 5);
-  CHECK(next.receive()->status == 202);
+  CHECK(next.receive().value().status == 202);
 }
 
 TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
@@ -518,14 +499,13 @@ TEST_CASE("a client whose wait expires or is released gets a 202") {
   CHECK(released.get().status == 202);
 }
 
-TEST_CASE(
-    "a client that waits for a batch is answered at its end, even if a look-up failed before") {
+TEST_CASE("a failed look-up of a batch does not keep its client from an answer at the end") {
   http::test::RunningServer server;
   auto client = server.connect();
+  int lookups = 0;
   Desk desk;
-  int looks = 0;
   const auto find_batch = [&](const cells::FindBatch&) {
-    ++looks;
+    ++lookups;
     return cells::BatchFound{desk.batch};
   };
   desk.script->find_batch = find_batch;
@@ -533,17 +513,17 @@ TEST_CASE(
   desk.send_lines(desk.begin(server, client, std::chrono::seconds{60}), 0, 0);
   desk.take_messages();
   desk.pass(std::chrono::seconds{1});
-  REQUIRE(looks == 1);
+  REQUIRE(lookups == 1);
   desk.script->find_batch = nullptr;
   desk.pass(std::chrono::seconds{1});
   desk.script->find_batch = find_batch;
   desk.batch.counts = {};
   desk.batch.counts[JobState::succeeded] = 1;
   desk.pass(std::chrono::seconds{1});
-  CHECK(looks == 2);
+  CHECK(lookups == 2);
   desk.send(ReleaseBatchWaiters{});  // If the client still waits, it gets a 202.
   desk.take_messages();
-  CHECK(client.receive()->status == 200);
+  CHECK(client.receive().value().status == 200);
 }
 
 TEST_CASE("a client that has left makes room for another that prefers to wait") {
@@ -679,10 +659,9 @@ TEST_CASE("a batch counts as cancelled only once no job has escaped its cancella
   CHECK(open.empty());
 }
 
-TEST_CASE("a batch does not count as cancelled while the cancellation of a job has failed") {
+TEST_CASE("a batch counts as cancelled only once a cancellation that failed has succeeded") {
   http::test::RunningServer server;
   auto client = server.connect();
-  client.send(http::test::request_text("POST", "/parked", "{}"));
   std::vector<bool> marks;
   int cancelled = 0;
   Desk desk;  // Its dispatcher fails at first.
@@ -698,7 +677,7 @@ TEST_CASE("a batch does not count as cancelled while the cancellation of a job h
     marks.push_back(mark.is_cancelled);
     return cells::CancelledMarked{true};
   };
-  desk.send(PostBatchCancel{5, {}, server.parked.take().value()});
+  desk.send(PostBatchCancel{5, {}, server.park(client)});
   desk.take_messages();
   CHECK(marks == std::vector<bool>{true});
   desk.script->cancel = [&](const cells::CancelJob& order) {

@@ -87,7 +87,7 @@ class Daemon {
     caf::anon_send(desk_, ServeBatches{dispatcher_, reader_, batch_store_});
   }
   void stop_gateway() { caf::anon_send_exit(gateway_, caf::exit_reason::user_shutdown); }
-  /// From then on, reads of the store fail. For any thread.
+  /// Makes all later reads of the store fail. May be called on any thread.
   void stop_reader() { caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown); }
   void notify(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
   void stop_leasing() { caf::anon_send(leases_, StopLeasing{}); }

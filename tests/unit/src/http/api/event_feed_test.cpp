@@ -1,31 +1,25 @@
 #include "src/http/api/event_feed.hpp"
 
-#include <caf/scheduler/test_coordinator.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/fake_engine.hpp"
+#include "tests/unit/src/http/api/stepped_system.hpp"
 #include "tests/unit/src/http/fixture.hpp"
 
 namespace celld::api {
 namespace {
 
-/// A feed under a scheduler that runs only on request.
-class Feed {
+class Feed : public testing::SteppedSystem {
  public:
-  explicit Feed(const FeedLimits& limits)
-      : system_(config_.set("scheduler.policy", caf::atom("testing"))),
-        scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
-        inlet_(std::in_place, system_, "run", limits) {
+  explicit Feed(const FeedLimits& limits) : inlet_(std::in_place, system(), "run", limits) {
     take_messages();
   }
   ~Feed() {
     inlet_.reset();
     take_messages();
-    scheduler_.clock().cancel_all();
   }
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -35,14 +29,12 @@ class Feed {
     job->spec = std::make_shared<cells::JobSpec>();
     for (int i = 0; i < changes; ++i) inlet_->notify(job);
   }
-  /// How many messages the feed had in its mailbox.
-  std::size_t take_messages() { return scheduler_.run(); }
 
   /// Sends an order to follow the job, which the feed takes with its next messages.
   void follow(const http::Responder& responder, const cells::JobPtr& job) {
     auto script = std::make_shared<testing::Script>();
     script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
-    caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system_, script)});
+    caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system(), script)});
     caf::anon_send(inlet_->feed(), FollowJob{.job = {job->id}, .responder = responder});
   }
   /// The same for all jobs of a customer.
@@ -50,24 +42,10 @@ class Feed {
     caf::anon_send(inlet_->feed(), FollowJobs{.customer = customer, .responder = responder});
   }
   void end_streams() { caf::anon_send(inlet_->feed(), EndStreams{}); }
-  void pass(std::chrono::seconds time) {
-    scheduler_.advance_time(time);
-    take_messages();
-  }
-  /// Whether the feed is to look for clients that have left.
-  bool has_timer() { return scheduler_.clock().has_pending_timeout(); }
 
  private:
-  caf::actor_system_config config_;
-  caf::actor_system system_;
-  caf::scheduler::test_coordinator& scheduler_;
   std::optional<FeedInlet> inlet_;
 };
-
-http::Responder parked(http::test::RunningServer& server, http::test::Client& client) {
-  REQUIRE(client.send("POST /parked HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
-  return server.parked.take().value();
-}
 
 cells::JobPtr job_with_id(cells::JobId id) {
   auto job = std::make_shared<cells::Job>();
@@ -92,7 +70,7 @@ TEST_CASE("a feed that is behind receives one message about all changes that it 
 TEST_CASE("a client gets no stream if all streams end while its job is being looked up") {
   http::test::RunningServer server;
   auto client = server.connect();
-  const auto responder = parked(server, client);
+  const auto responder = server.park(client);
   Feed feed({});
   feed.follow(responder, job_with_id(7));
   feed.end_streams();
@@ -105,7 +83,7 @@ TEST_CASE("a client gets no stream if all streams end while its job is being loo
 TEST_CASE("a feed forgets a client that has left, even if its job never changes") {
   http::test::RunningServer server;
   auto client = std::make_optional(server.connect());
-  const auto responder = std::make_optional(parked(server, *client));
+  const auto responder = std::make_optional(server.park(*client));
   const auto job = job_with_id(7);
   Feed feed({});
   feed.follow(*responder, job);
@@ -121,7 +99,7 @@ TEST_CASE("a feed forgets a client that has left, even if its job never changes"
 TEST_CASE("a client's position moves forward while other customers' jobs change, until it leaves") {
   http::test::RunningServer server;
   auto client = server.connect();
-  const auto responder = parked(server, client);
+  const auto responder = server.park(client);
   Feed feed({});
   feed.follow_customer(responder, "acme");
   feed.take_messages();

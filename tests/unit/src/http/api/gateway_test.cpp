@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <caf/scheduler/test_coordinator.hpp>
-
 #include "src/http/api/pending_submissions.hpp"
 #include "src/http/api/waiters.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
+#include "tests/unit/src/http/api/stepped_system.hpp"
 #include "tests/unit/src/http/fixture.hpp"
 
 using namespace celld;
@@ -37,25 +36,13 @@ cells::CellStatus status_of_cell(const std::string& customer, std::uint64_t queu
   return status;
 }
 
-/// A gateway under a scheduler that runs only on request. Its store fails unless a test scripts it.
-class SteppedGateway {
+/// Its store fails unless a test scripts it.
+class SteppedGateway : public SteppedSystem {
  public:
-  SteppedGateway()
-      : system_(config_.set("scheduler.policy", caf::atom("testing"))),
-        scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
-        gateway_(spawn_gateway(system_, [] { return wall_now; })),
-        dispatcher_(spawn_dispatcher(system_, script)),
-        reader_(spawn_reader(system_, script)) {
-    send(ServeEngine{dispatcher_, reader_});
-  }
+  SteppedGateway() { send(ServeEngine{dispatcher_, reader_}); }
   ~SteppedGateway() {
-    for (const auto& actor :
-         {caf::actor_cast<caf::actor>(gateway_), caf::actor_cast<caf::actor>(dispatcher_),
-          caf::actor_cast<caf::actor>(reader_)}) {
-      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-    }
-    take_messages();
-    scheduler_.clock().cancel_all();
+    end({caf::actor_cast<caf::actor>(gateway_), caf::actor_cast<caf::actor>(dispatcher_),
+         caf::actor_cast<caf::actor>(reader_)});
   }
   SteppedGateway(const SteppedGateway&) = delete;
   SteppedGateway& operator=(const SteppedGateway&) = delete;
@@ -64,27 +51,14 @@ class SteppedGateway {
   void send(Message message) {
     caf::anon_send(gateway_, std::move(message));
   }
-  void take_messages() { scheduler_.run(); }
-  void pass(milliseconds time) {
-    scheduler_.advance_time(time);
-    take_messages();
-  }
 
   std::shared_ptr<Script> script = std::make_shared<Script>();
 
  private:
-  caf::actor_system_config config_;
-  caf::actor_system system_;
-  caf::scheduler::test_coordinator& scheduler_;
-  Gateway gateway_;
-  cells::CellDispatcher dispatcher_;
-  cells::JobReader reader_;
+  Gateway gateway_ = spawn_gateway(system(), [] { return wall_now; });
+  cells::CellDispatcher dispatcher_ = spawn_dispatcher(system(), script);
+  cells::JobReader reader_ = spawn_reader(system(), script);
 };
-
-http::Responder parked(http::test::RunningServer& server, http::test::Client& client) {
-  client.send(http::test::request_text("POST", "/parked", "{}"));
-  return server.parked.take().value();
-}
 
 }  // namespace
 
@@ -164,7 +138,7 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
   auto on_disk = server.connect();
   auto in_memory = server.connect();
   const auto order = [&](http::test::Client& client, std::size_t bytes, bool spares_disk) {
-    PostJob post{{}, std::nullopt, parked(server, client), std::nullopt, spares_disk};
+    PostJob post{{}, std::nullopt, server.park(client), std::nullopt, spares_disk};
     post.request.spec.parameters.assign(bytes, ' ');
     return post;
   };
@@ -190,14 +164,14 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
   CHECK(status_of(in_memory) == 202);
 }
 
-TEST_CASE("when reads of the store fail, the requests that wait behind them are answered, too") {
+TEST_CASE("requests that wait for a read are answered even if the reads before them fail") {
   http::test::RunningServer server;
   SteppedGateway gateway;
   // All of them arrive before the store answers any.
   std::vector<http::test::Client> clients;
   for (int n = 0; n < 5; ++n) {  // More than the gateway reads at a time.
     clients.push_back(server.connect());
-    auto responder = parked(server, clients.back());
+    auto responder = server.park(clients.back());
     gateway.send(GetJob{{1}, std::move(responder)});
   }
   gateway.take_messages();
@@ -255,15 +229,15 @@ TEST_CASE("a client that has left makes room for another that prefers to wait fo
     gateway.send(std::move(order));
     gateway.take_messages();
   };
-  const auto waited = [&] { return client.receive()->headers.at("preference-applied"); };
-  const auto leaving = parked(server, impatient);
+  const auto waited = [&] { return client.receive().value().headers.at("preference-applied"); };
+  const auto leaving = server.park(impatient);
   submit(leaving, Waiters::bytes_max);
-  submit(parked(server, client), 1);
+  submit(server.park(client), 1);
   CHECK(waited() == "wait=0");
   impatient.reset();
   REQUIRE(http::test::eventually([&] { return !leaving.connected(); }));
   gateway.pass(std::chrono::seconds(1));
-  submit(parked(server, client), 1);
+  submit(server.park(client), 1);
   gateway.pass(std::chrono::seconds(60));
   CHECK(waited() == "wait=60");
 }
@@ -356,13 +330,14 @@ TEST_CASE("a list of jobs passes its filters on and returns its cursor") {
   CHECK(get(daemon, "/v1/jobs?state=done&foo=bar").body["errors"].size() == 2);
 }
 
-TEST_CASE("a list of jobs whose next piece cannot be read is broken off") {
+TEST_CASE("a list of jobs breaks off if its next piece cannot be read") {
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
-  daemon.script->list_jobs = [&](const cells::ListJobs&) {
+  daemon.script->list_jobs = [&daemon, job](const cells::ListJobs&) {
     daemon.stop_reader();
     return cells::JobsListed{{job}, job->id, true};
   };
+  sync_with_script();
   http::test::Client client(daemon.port());
   REQUIRE(client.send(http::test::request_text("GET", "/v1/jobs")));
   REQUIRE(client.receive(true));
@@ -374,7 +349,7 @@ TEST_CASE("a list of jobs whose next piece cannot be read is broken off") {
 }
 
 TEST_CASE("a client that leaves in the middle of a long list of jobs leaves nothing behind") {
-  constexpr std::size_t piece_bytes = 8 << 20;  // More than sockets hold.
+  constexpr std::size_t piece_bytes = 8 << 20;  // More than sockets hold by default.
   caf::actor_system_config config;
   caf::actor_system system{config};
   http::Limits limits;
@@ -394,15 +369,17 @@ TEST_CASE("a client that leaves in the middle of a long list of jobs leaves noth
       cells::accept_job(std::move(large), {}, {}, cells::first_job_id_at(wall_now), wall_now));
   const auto script = std::make_shared<Script>();
   script->list_jobs = [job](const cells::ListJobs&) { return cells::JobsListed{{job}, 1, true}; };
-  const auto gateway = spawn_gateway(system, [] { return wall_now; });
-  const auto dispatcher = spawn_dispatcher(system, script);
-  const auto reader = spawn_reader(system, script);
-  caf::anon_send(gateway, ServeEngine{dispatcher, reader});
   cells::ListJobs list;
   list.bytes_max = 2 * piece_bytes;
   auto client = server.connect();
   client.send(http::test::request_text("GET", "/list"));
-  caf::anon_send(gateway, GetJobs{list, server.parked.take().value()});
+  GetJobs order{list, server.parked.take().value()};
+  // The server's thread sends to the gateway, which a SteppedSystem does not allow.
+  const auto gateway = spawn_gateway(system, [] { return wall_now; });
+  const auto dispatcher = spawn_dispatcher(system, script);
+  const auto reader = spawn_reader(system, script);
+  caf::anon_send(gateway, ServeEngine{dispatcher, reader});
+  caf::anon_send(gateway, std::move(order));
   CHECK_FALSE(client.receive_bytes().empty());
   client.reset();
   CHECK(http::test::eventually([&] { return request.expired(); }));

@@ -1,11 +1,11 @@
 // The endpoints for workers outside, with an engine that the test scripts.
-#include <caf/scheduler/test_coordinator.hpp>
 
 #include "src/http/api/base64url.hpp"
 #include "src/http/api/digest.hpp"
 #include "src/http/api/lease_gateway.hpp"
 #include "src/http/api/lease_names.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
+#include "tests/unit/src/http/api/stepped_system.hpp"
 #include "tests/unit/src/http/fixture.hpp"
 
 using namespace celld::api;
@@ -210,41 +210,28 @@ TEST_CASE("a request that does not wait is held for a second at most") {
 TEST_CASE("after many short waits, the workers that still wait are looked at once a second") {
   celld::http::test::RunningServer server;
   auto client = server.connect();
-  client.send(celld::http::test::request_text("POST", "/parked", "{}"));
-  const auto responder = server.parked.take().value();
-  caf::actor_system_config config;
-  config.set("scheduler.policy", caf::atom("testing"));
-  caf::actor_system system{config};
-  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  const auto responder = server.park(client);
+  SteppedSystem stepped;
   const auto script = std::make_shared<Script>();
-  const auto dispatcher = spawn_dispatcher(system, script);
-  const auto reader = spawn_reader(system, script);
-  const auto gateway =
-      spawn_lease_gateway(system, {dispatcher, reader, lease_names, [] { return wall_now; }});
-  const auto pass = [&coordinator](std::chrono::milliseconds time) {
-    coordinator.advance_time(time);
-    return coordinator.run();
-  };
+  const auto dispatcher = spawn_dispatcher(stepped.system(), script);
+  const auto reader = spawn_reader(stepped.system(), script);
+  const auto gateway = spawn_lease_gateway(
+      stepped.system(), {dispatcher, reader, lease_names, [] { return wall_now; }});
   const auto ask = [&](std::chrono::milliseconds wait) {
     caf::anon_send(gateway, PostLeases{"vm", {"w", 1, wait}, std::nullopt, responder});
-    coordinator.run();
+    stepped.take_messages();
   };
   ask(std::chrono::minutes{1});
   for (int n = 0; n < 200; ++n) {
     ask(std::chrono::milliseconds{2});
-    pass(std::chrono::milliseconds{3});
+    stepped.pass(std::chrono::milliseconds{3});
   }
-  pass(std::chrono::seconds{2});
+  stepped.pass(std::chrono::seconds{2});
   std::size_t handled = 0;
-  for (int n = 0; n < 20; ++n) handled += pass(std::chrono::seconds{1});
+  for (int n = 0; n < 20; ++n) handled += stepped.pass(std::chrono::seconds{1});
   CHECK(handled <= 40);
-  for (const auto& each :
-       {caf::actor_cast<caf::actor>(gateway), caf::actor_cast<caf::actor>(dispatcher),
-        caf::actor_cast<caf::actor>(reader)}) {
-    caf::anon_send_exit(each, caf::exit_reason::user_shutdown);
-  }
-  coordinator.run();
-  coordinator.clock().cancel_all();
+  stepped.end({caf::actor_cast<caf::actor>(gateway), caf::actor_cast<caf::actor>(dispatcher),
+               caf::actor_cast<caf::actor>(reader)});
 }
 
 TEST_CASE("leases for a worker that has gone are returned") {

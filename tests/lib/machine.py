@@ -14,6 +14,7 @@ import time
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PROCESSORS = os.cpu_count() or 1
+OWN_PID = os.getpid()  # Also in processes that this one forks.
 BUSY_SHARE_MAX = 0.15  # Of all processors.
 
 
@@ -41,8 +42,7 @@ def waited_s():
 
 
 def own_s():
-    """The processor time of this process and its descendants since they started."""
-    times = os.times()
+    """The processor time of the test's process and its descendants since they started."""
     parents, used_s = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="ascii",
@@ -50,10 +50,10 @@ def own_s():
             fields = file.read().rpartition(")")[2].split()
             parents[int(name)] = int(fields[1])
             used_s[int(name)] = sum(map(int, fields[11:15])) / TICKS_PER_S  # With reaped children.
-    family = {os.getpid()}
+    family = {OWN_PID}
     while grown := {each for each, parent in parents.items() if parent in family} - family:
         family |= grown
-    return sum(times[:4]) + sum(used_s.get(each, 0) for each in family - {os.getpid()})
+    return sum(used_s.get(each, 0) for each in family)
 
 
 class Machine:

@@ -1,7 +1,9 @@
-"""Each storm for three seconds (campaign.py runs longer ones), and tests of the functions that judge
-them."""
+"""All storms at the same time, for three seconds each (campaign.py runs longer ones, one by one), and
+tests of the functions that judge them."""
 
 import asyncio
+import concurrent.futures
+import multiprocessing
 import random
 import sys
 import unittest
@@ -16,13 +18,27 @@ from storms import STORMS, Overload, Reloads, Resizes, length
 SECONDS = 3
 
 
-class Storms(unittest.TestCase):
-    def assert_withstood(self, kind):
-        storm = kind(0)
-        self.addCleanup(storm.close)
+def withstand(kind):
+    """The faults that a storm found."""
+    storm = kind(0)
+    try:
         faults = asyncio.run(storm.whole(SECONDS))
         print(storm.report(), file=sys.stderr)
-        self.assertEqual(faults, [])
+        return faults
+    finally:
+        storm.close()
+
+
+class Storms(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        pool = concurrent.futures.ProcessPoolExecutor(
+            len(STORMS), mp_context=multiprocessing.get_context("fork"))
+        cls.addClassCleanup(pool.shutdown)
+        cls.storms = {kind: pool.submit(withstand, kind) for kind in STORMS}
+
+    def assert_withstood(self, kind):
+        self.assertEqual(self.storms[kind].result(), [])
 
     def test_goodput_holds_while_a_pool_is_resized_a_hundred_times_a_second(self):
         self.assert_withstood(Resizes)

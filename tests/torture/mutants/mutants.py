@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Mutants as a campaign: do the tests detect small mistakes in the product?
 
-A unit is one mutant: one small change to one file (operators.py). The campaign builds the mutant
-and runs the tests that could detect it, the quickest first, until one fails. A mutant that no test
-detects has survived. That is a failure, unless survivors.txt says why the change makes no
-difference. A mutant that does not compile counts as a unit, but not towards a score.
+A unit is one mutant: one small change to one file (operators.py). The campaign runs the tests that
+could detect it, the quickest first, until one fails. A mutant that no test detects has survived.
+That is a failure, unless survivors.txt says why the change makes no difference. A mutant that does
+not compile counts as a unit, but not towards a score.
 
 The units take turns in three areas: cells/, src/store, and the rest of src/. Within an area their
-order is shuffled once, so that the first N units are a fair sample for any N. Each job works on a
-copy of the tree of its own, in build-mutants/.
+order is shuffled once, so that the first N units are a fair sample for any N.
+
+A copy of the tree in build-mutants/ is built once with many mutants, each behind a switch
+(weaving.py). The few mutations outside of functions, where no switch can stand, are built alone.
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import filecmp
@@ -19,7 +22,6 @@ import os
 import random
 import re
 import shutil
-import queue
 import signal
 import subprocess
 import sys
@@ -33,9 +35,14 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 
 import program  # noqa: E402
 from operators import mutations  # noqa: E402
+from weaving import MUTANT, VARIABLE, woven  # noqa: E402
 
-TREES = os.path.join(ROOT, "build-mutants")
-BUILD_S, BASELINE_BUILD_S, TEST_S = 600, 3600, 900
+TREE = os.path.join(ROOT, "build-mutants", "tree")
+GROUP = 1200  # Mutants that are built together.
+BUILD_S, GROUP_BUILD_S, BASELINE_S = 600, 7200, 900
+# A mutant may make a program slow, or use up the machine.
+PATIENCE_S, PATIENCE = 60, 8  # At least this long, and this many times as long as without a mutant.
+LIMITS = ("prlimit", f"--as={16 << 30}", f"--fsize={4 << 30}", "--core=0")
 PROCESSORS = str(os.cpu_count() or 1)
 
 # The checks that could detect a mutant, by the beginning of its path: longer beginnings first, and
@@ -133,6 +140,11 @@ def copy_if_changed(source, target):
         shutil.copy(source, target)
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def write(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -143,73 +155,129 @@ def plan_of(path, with_system):
     return [*checks, *["system"] * with_system]
 
 
+def run(command, seconds, number=None):
+    """(whether the command succeeded, its output). A timeout counts as a failure. Programs make the
+    mistake with this number."""
+    switch = {} if number is None else {VARIABLE: str(number)}
+    process = subprocess.Popen((*LIMITS, *command), cwd=TREE, env={**os.environ, **switch},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        output = "took too long"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # A mutant may leave processes behind.
+        process.wait()
+    return output != "took too long" and process.returncode == 0, output
+
+
+def build(checks, seconds):
+    targets = sorted({target for name in checks for target in check_of(name).targets})
+    return run(("cmake", "--build", "build", "--target", *targets, "--", "-k0"), seconds)
+
+
+def error_in(said):
+    error = re.search(r"error: .*", said)
+    return error[0] if error else said[-200:]
+
+
+def blamed(said):
+    """{number: why} for the mutants in which a compiler found errors. An error in a template names
+    the mutant in a line of its own."""
+    found = {}
+    for failure in said.split("FAILED: ")[1:]:
+        lines = failure.split("\n")
+        named = [line for line in lines if MUTANT.search(line)]
+        wrong = [line for line in named if "error:" in line] or named
+        for line in wrong:
+            why = error_in(line if "error:" in line else failure)
+            found.setdefault(int(MUTANT.search(line)[1]), why)
+    return found
+
+
 class Tree:
     """A copy of the tree with a build of its own."""
 
-    def __init__(self, name):
-        self.root = os.path.join(TREES, name)
-        self.tried = set()  # The checks that passed without a mutant.
-        os.makedirs(self.root, exist_ok=True)
+    def __init__(self):
+        self.took_s = {}  # By check, without a mutant.
+        self.woven = {}   # The text of each file that has mutants.
+        os.makedirs(TREE, exist_ok=True)
         names = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-        for each in filter(None, os.fsdecode(names).split("\0")):
-            copy_if_changed(os.path.join(ROOT, each), os.path.join(self.root, each))
-        if not os.path.exists(os.path.join(self.root, "build", "build.ninja")):
-            good, said = self.run(("cmake", "--preset", "release", "-DCELLD_TESTS=ON",
-                                   "-DCMAKE_CXX_FLAGS_RELEASE=-O1"), BUILD_S)
+        self.names = [each for each in os.fsdecode(names).split("\0") if each]
+        self.restore()
+        if not os.path.exists(os.path.join(TREE, "build", "build.ninja")):
+            good, said = run(("cmake", "--preset", "release", "-DCELLD_TESTS=ON",
+                              "-DCMAKE_CXX_FLAGS_RELEASE=-O1"), BUILD_S)
             if not good:
                 sys.exit(f"mutants: {said}")
 
-    def run(self, command, seconds):
-        """(whether the command succeeded, its output). A timeout counts as a failure."""
-        process = subprocess.Popen(command, cwd=self.root, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, errors="replace",
-                                   start_new_session=True)
+    def restore(self):
+        """Files with mutants of this group keep them."""
+        for each in self.names:
+            if each not in self.woven:
+                copy_if_changed(os.path.join(ROOT, each), os.path.join(TREE, each))
+
+    def weave(self, numbered, checks):
+        """Builds the checks with all of these mutants ({number: mutation}). Returns ({number: why}
+        for those that do not compile, the numbers of those that must be built alone)."""
+        left, invalid = dict(numbered), {}
+        while True:
+            alone = self.write(left)
+            good, said = build(checks, GROUP_BUILD_S)
+            if good:
+                return invalid, alone
+            found = blamed(said)
+            if not found:
+                sys.exit(f"mutants: the mutants together do not compile: {said[-4000:]}")
+            invalid.update(found)
+            for number in found:
+                left.pop(number, None)
+
+    def write(self, numbered):
+        by_path = collections.defaultdict(dict)
+        for number, mutation in numbered.items():
+            by_path[mutation.path][number] = mutation
+        alone, self.woven = set(), {}
+        for path, here in by_path.items():
+            self.woven[path], others = woven(path, read(os.path.join(ROOT, path)), here)
+            alone |= others
+        for path, text in self.woven.items():
+            if read(os.path.join(TREE, path)) != text:
+                write(os.path.join(TREE, path), text)
+        self.restore()
+        return alone
+
+    def require_baseline(self, checks):
+        """Each check must pass without a mutant; otherwise it would kill every one."""
+        for name in checks:
+            began = time.monotonic()
+            good, said = run(check_of(name).command, BASELINE_S)
+            if not good:
+                sys.exit(f"mutants: {name} fails without a mutant: {said[-4000:]}")
+            self.took_s[name] = time.monotonic() - began
+
+    def judge(self, checks, number):
+        """("killed", by which check) or ("survived", ""). `number` is that of a woven mutant, or
+        None if the programs were built with the mutant alone."""
+        for name in checks:
+            seconds = max(PATIENCE_S, PATIENCE * self.took_s[name])
+            if not run(check_of(name).command, seconds, number)[0]:
+                return "killed", name
+        return "survived", ""
+
+    def judge_alone(self, mutation, checks):
+        """("invalid", why) if the mutant does not compile."""
+        path = os.path.join(TREE, mutation.path)
+        write(path, mutation.applied_to(read(os.path.join(ROOT, mutation.path))))
         try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            output = "took too long"
+            good, said = build(checks, BUILD_S)
+            return self.judge(checks, None) if good else ("invalid", error_in(said))
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # A mutant may leave processes behind.
-            process.wait()
-        return output != "took too long" and process.returncode == 0, output
-
-    def build(self, check, seconds):
-        return self.run(("cmake", "--build", "build", "--target", *check.targets), seconds)
-
-    def require_baseline(self, name):
-        """The check must pass without a mutant; otherwise it would kill every one."""
-        check = check_of(name)
-        good, said = self.build(check, BASELINE_BUILD_S)
-        if good:
-            good, said = self.run(check.command, TEST_S)
-        if not good:
-            sys.exit(f"mutants: {name} fails without a mutant: {said[-4000:]}")
-        self.tried.add(name)
-
-    def judge(self, mutation, with_system):
-        """("killed", by which check), ("invalid", why) or ("survived", "")."""
-        path = os.path.join(self.root, mutation.path)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        try:
-            for name in plan_of(mutation.path, with_system):
-                if name not in self.tried:
-                    write(path, text)
-                    self.require_baseline(name)
-                write(path, mutation.applied_to(text))
-                good, said = self.build(check_of(name), BUILD_S)
-                if not good:
-                    error = re.search(r"error: .*", said)
-                    return "invalid", error[0] if error else said[-200:]
-                good, said = self.run(check_of(name).command, TEST_S)
-                if not good:
-                    return "killed", name
-            return "survived", ""
-        finally:
-            write(path, text)
+            write(path, self.woven[mutation.path])
 
 
 class Campaign:
@@ -218,45 +286,69 @@ class Campaign:
         self.known, self.by_area = reasons(), areas(options.only)
         self.ends_at = time.monotonic() + options.seconds
         self.lock = threading.Lock()
-        self.trees = queue.SimpleQueue()
-        for number in range(options.jobs):
-            self.trees.put(Tree(f"tree-{number + 1}"))
+        self.tree = Tree()
+        self.verdicts = {}
 
     def run(self):
         """Tries the units in order; counts those before the first that was not tried, so that the
         completed range has no gaps."""
-        units = range(self.options.first, self.options.first + self.options.count)
-        units = units[:len(self.by_area) * max(map(len, self.by_area)) - self.options.first]
+        first, last = self.options.first, self.options.first + self.options.count
+        last = min(last, len(self.by_area) * max(map(len, self.by_area)))
+        for begin in range(first, last, GROUP):
+            units = range(begin, min(begin + GROUP, last))
+            try:
+                self.try_group(units)
+            finally:
+                complete = self.count(units)
+            if not complete:
+                break
+
+    def try_group(self, units):
+        group = {unit: self.by_area[unit % len(self.by_area)][unit // len(self.by_area)]
+                 for unit in units
+                 if unit // len(self.by_area) < len(self.by_area[unit % len(self.by_area)])}
+        plans = {unit: plan_of(mutation.path, self.options.system)
+                 for unit, mutation in group.items()}
+        checks = sorted({name for plan in plans.values() for name in plan})
+        self.verdicts = {unit: ("", "") for unit in units if unit not in group}
+        invalid, alone = self.tree.weave(group, checks)
+        self.tree.require_baseline(checks)
+        for unit, why in invalid.items():
+            self.found(unit, group[unit], "invalid", why)
+
+        def try_woven(unit):
+            if time.monotonic() < self.ends_at:
+                self.found(unit, group[unit], *self.tree.judge(plans[unit], unit))
         pool = concurrent.futures.ThreadPoolExecutor(self.options.jobs)
         try:
-            for unit, figures in zip(units, pool.map(self.unit, units)):
-                if figures is None:
-                    break
-                if "survived" in figures:
-                    self.outcome.fail(unit)
-                self.outcome.add(1, figures)
-        finally:
+            list(pool.map(try_woven, (unit for unit in group if unit not in {*invalid, *alone})))
+        except KeyboardInterrupt:
             self.ends_at = 0  # Begin no other unit.
-            pool.shutdown()
-
-    def unit(self, unit):
-        """The figures of one unit; None if it is too late to begin it."""
-        if time.monotonic() > self.ends_at:
-            return None
-        turn, area = unit // len(self.by_area), self.by_area[unit % len(self.by_area)]
-        if turn >= len(area):
-            return {}
-        mutation, tree = area[turn], self.trees.get()
-        try:
-            verdict, why = tree.judge(mutation, self.options.system)
+            raise
         finally:
-            self.trees.put(tree)
+            pool.shutdown()
+        for unit in sorted(alone):
+            if time.monotonic() < self.ends_at:
+                self.found(unit, group[unit], *self.tree.judge_alone(group[unit], plans[unit]))
+
+    def found(self, unit, mutation, verdict, why):
         reason = self.known.get(without_line(mutation))
         if verdict == "survived" and reason:
             verdict, why = "equivalent", reason
         with self.lock:
+            self.verdicts[unit] = (verdict, mutation.path)
             print(f"{unit}: {verdict}: {mutation}" + f" ({why})" * bool(why), flush=True)
-        return {f"{mutation.path} {verdict}": 1, verdict: 1}
+
+    def count(self, units):
+        """Whether all of these units were tried."""
+        for unit in units:
+            if unit not in self.verdicts:
+                return False
+            verdict, path = self.verdicts[unit]
+            if verdict == "survived":
+                self.outcome.fail(unit)
+            self.outcome.add(1, {f"{path} {verdict}": 1, verdict: 1} if verdict else {})
+        return True
 
 
 def work(options, outcome):

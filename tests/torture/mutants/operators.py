@@ -100,11 +100,15 @@ def places_in_sql(text):
             yield literal.start() + match.start(), "changed SQL", match[0], SQL_SWAPS[match[0]]
 
 
+def without_opaque(text):
+    """The text with spaces in place of its opaque parts."""
+    return OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
 def mutations(path, text):
     """All mutations of a C++ file, in order of their place."""
     lines = text.split("\n")
-    blank = OPAQUE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    for offset, kind, old, new in sorted([*places(blank), *places_in_sql(text)]):
+    for offset, kind, old, new in sorted([*places(without_opaque(text)), *places_in_sql(text)]):
         original = text[offset:offset + len(old)]
         changed = new.replace(old, original) if old else new
         line = text.count("\n", 0, offset)

@@ -275,6 +275,12 @@ class Requests(CellctlTest):
             self.cellctl(kind, "list", "--limit", "2", "--cursor", "c", "--url", url)
             self.assertEqual(requests[-1][0], f"/v1/{path}?limit=2&cursor=c")
 
+    def test_all_items_are_asked_for_in_pages_of_the_largest_size(self):
+        url, requests = self.canned((200, {}, b'{"items": []}'))
+        for flags, limit in (((), 1000), (("--limit", "2"), 2)):
+            self.cellctl("cell", "list", "--all", *flags, "--url", url)
+            self.assertEqual(requests[-1][0], f"/v1/cells?limit={limit}")
+
     def test_each_item_of_a_long_list_is_printed_once(self):
         ids = [f"{number:013}" for number in range(30)]
         items = [{"id": job_id, "parameters": {"text": "x" * 10_000}} for job_id in ids]
@@ -433,6 +439,15 @@ class Jobs(CellctlTest):
             self.assertIn("; reconnecting in 500ms\n", self.a_line(following.stderr))
         self.assertEqual([headers.get("Last-Event-ID") for _, headers, _ in requests[:3]],
                          [None, "1", "1"])
+
+    def test_a_gap_is_reported_and_the_events_behind_it_are_printed(self):
+        job = a_job() | {"id": "06f3k9v2m8qzr", "state": "succeeded"}
+        text = ('event: gap\ndata: {"detail": "Events were lost."}\n\n'
+                f"event: job.state\ndata: {json.dumps(job)}\n\n")
+        url, _ = self.canned((200, {"Content-Type": "text/event-stream"}, text.encode()))
+        done = self.run_cellctl("job", "events", "06f3k9v2m8qzr", "--json", "--url", url)
+        self.assertIn("Events were lost.", done.stderr)
+        self.assertEqual(json.loads(done.stdout), job)
 
     def test_cellctl_prints_events(self):
         self.start()
@@ -1028,6 +1043,16 @@ class Batches(CellctlTest):
         done = self.run_cellctl("submit", "-f", name, "--url", url, code=REFUSED)
         self.assertIn("Continuing with line 3 in 0ms", done.stderr)
         self.assertEqual([body.count(b"\n") for _, _, body in requests], [3, 1])
+
+    def test_the_jobs_of_all_batches_of_a_file_are_counted_at_the_end(self):
+        first = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                 "stopped_at_line": 2, "errors": [{"line": 2, "status": 429}]}
+        second = first | {"accepted": 0, "replayed": 1, "stopped_at_line": None, "errors": []}
+        url, _ = self.canned((202, {"Retry-After": "0"}, json.dumps(first).encode()),
+                             (202, {}, json.dumps(second).encode()))
+        done = self.run_cellctl("submit", "-f", self.write([a_job("a"), a_job("b")]), "--url", url)
+        self.assertTrue(done.stdout.endswith(
+            "\n2 batches: 1 accepted, 1 submitted before, 0 rejected\n"), done.stdout)
 
     def test_cellctl_sends_lines_again_that_were_refused_before_an_accepted_one(self):
         name = self.write(a_job(name) for name in "abcdef")

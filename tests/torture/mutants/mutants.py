@@ -18,6 +18,7 @@ import concurrent.futures
 import contextlib
 import filecmp
 import glob
+import json
 import os
 import random
 import re
@@ -38,6 +39,7 @@ from operators import mutations  # noqa: E402
 from weaving import MUTANT, VARIABLE, woven  # noqa: E402
 
 TREE = os.path.join(ROOT, "build-mutants", "tree")
+INVALID = os.path.join(ROOT, "build-mutants", "invalid.json")
 GROUP = 1200  # Mutants that are built together.
 BUILD_S, GROUP_BUILD_S, BASELINE_S = 600, 7200, 900
 # A mutant may make a program slow, or use up the machine.
@@ -51,7 +53,7 @@ PLANS = (
     ("cells/model/", ("test_model", "test_actors", "simulation")),
     ("cells/", ("test_actors", "simulation")),
     ("src/store/", ("test_store", "test_actors", "simulation")),
-    ("src/config/", ("test_config", "system/test_(reload|command_line)")),
+    ("src/config/", ("test_config", "test_http_api", "system/test_(reload|command_line)")),
     ("src/json/", ("test_json", "test_config", "test_http_api")),
     ("src/http/api/", ("test_http_api",
                        "system/test_(jobs|lists|batches|events|workers|requests|capacity)",
@@ -85,7 +87,7 @@ def check_of(name):
     if name.startswith("system"):
         chosen = (("-R", "^(system|clients|service): ") if name == "system" else
                   ("-R", f"^system: {name.removeprefix('system/')}$"))
-        return Check(("celld", "cellctl"), (
+        return Check(("celld", "cellctl", "celld_clock_shim"), (
             "env", "CELLD_FAIL_FAST=1", "ctest", "--test-dir", "build", *chosen,
             "--stop-on-failure", "--no-tests=error", "-j", PROCESSORS))
     return Check((name,), (f"build/{name}", "--abort"))
@@ -203,13 +205,16 @@ class Tree:
     def __init__(self):
         self.took_s = {}  # By check, without a mutant.
         self.woven = {}   # The text of each file that has mutants.
+        self.invalid = {}  # {mutation as text: why it does not compile}, from earlier runs too.
+        with contextlib.suppress(FileNotFoundError):
+            self.invalid = json.loads(read(INVALID))
         os.makedirs(TREE, exist_ok=True)
         names = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
         self.names = [each for each in os.fsdecode(names).split("\0") if each]
-        self.restore()
         if not os.path.exists(os.path.join(TREE, "build", "build.ninja")):
+            self.restore()
             good, said = run(("cmake", "--preset", "release", "-DCELLD_TESTS=ON",
                               "-DCMAKE_CXX_FLAGS_RELEASE=-O1"), BUILD_S)
             if not good:
@@ -221,21 +226,24 @@ class Tree:
             if each not in self.woven:
                 copy_if_changed(os.path.join(ROOT, each), os.path.join(TREE, each))
 
-    def weave(self, numbered, checks):
+    def weave(self, numbered, checks, until):
         """Builds the checks with all of these mutants ({number: mutation}). Returns ({number: why}
-        for those that do not compile, the numbers of those that must be built alone)."""
-        left, invalid = dict(numbered), {}
+        for those that do not compile, the numbers of those that must be built alone); None if there
+        is too little time, and the next run continues."""
         while True:
-            alone = self.write(left)
-            good, said = build(checks, GROUP_BUILD_S)
+            alone = self.write({number: mutation for number, mutation in numbered.items()
+                                if str(mutation) not in self.invalid})
+            good, said = build(checks, min(GROUP_BUILD_S, max(1, until - time.monotonic())))
             if good:
-                return invalid, alone
+                return {number: self.invalid[str(mutation)] for number, mutation in numbered.items()
+                        if str(mutation) in self.invalid}, alone
+            if time.monotonic() >= until:
+                return None
             found = blamed(said)
             if not found:
                 sys.exit(f"mutants: the mutants together do not compile: {said[-4000:]}")
-            invalid.update(found)
-            for number in found:
-                left.pop(number, None)
+            self.invalid.update({str(numbered[number]): why for number, why in found.items()})
+            write(INVALID, json.dumps(self.invalid))
 
     def write(self, numbered):
         by_path = collections.defaultdict(dict)
@@ -246,8 +254,9 @@ class Tree:
             self.woven[path], others = woven(path, read(os.path.join(ROOT, path)), here)
             alone |= others
         for path, text in self.woven.items():
-            if read(os.path.join(TREE, path)) != text:
-                write(os.path.join(TREE, path), text)
+            copy = os.path.join(TREE, path)
+            if not os.path.exists(copy) or read(copy) != text:
+                write(copy, text)
         self.restore()
         return alone
 
@@ -311,7 +320,11 @@ class Campaign:
                  for unit, mutation in group.items()}
         checks = sorted({name for plan in plans.values() for name in plan})
         self.verdicts = {unit: ("", "") for unit in units if unit not in group}
-        invalid, alone = self.tree.weave(group, checks)
+        built = self.tree.weave(group, checks, self.ends_at)
+        if built is None:
+            print("the mutants are not built yet: the next run continues", flush=True)
+            return
+        invalid, alone = built
         self.tree.require_baseline(checks)
         for unit, why in invalid.items():
             self.found(unit, group[unit], "invalid", why)
@@ -371,7 +384,7 @@ def main():
         parser.add_argument("--system", action="store_true",
                             help="also run the tests of the whole daemon")
         parser.add_argument("--only", metavar="PATH", help="only files whose path begins with PATH")
-        parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+        parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1),
                             help="mutants to try at the same time")
     options = program.options(__doc__, add_more)
     program.run(options, lambda outcome: work(options, outcome))

@@ -90,6 +90,15 @@ TEST_CASE("each line about a job names it, its cell, its lease and its trace, an
   }
 }
 
+TEST_CASE("each line about an attempt, a wait or an end names the service and the attempt") {
+  for (const Value& line : seen(Level::debug, see_everything)) {
+    if (line["message"] == "a job was accepted") continue;
+    INFO(json::dump(line));
+    CHECK(line.value("service", "") == "dns");
+    CHECK(line.value("attempt", 0) == 2);
+  }
+}
+
 TEST_CASE("by default, only failures and warnings are logged") {
   const auto lines = seen(Level::info, see_everything);
   REQUIRE(lines.size() == 2);

@@ -171,6 +171,16 @@ TEST_CASE("a change of a cell's state keeps its pool size, and the other way rou
   CHECK(engine.cell().pool.target == 2);
 }
 
+TEST_CASE("an instance without jobs that was paused before a restart is still paused") {
+  const CellKey acme{"acme", "*"};
+  Fixture engine{1, true};
+  engine.succeed(engine.submit("a"));
+  engine.set_state(CellState::paused, acme);
+  engine.crash_and_restart();
+  REQUIRE(engine.has_cell(acme));
+  CHECK(engine.cell(acme).changed.state == CellState::paused);
+}
+
 TEST_CASE("the successor of a paused dispatcher is paused") {
   Fixture engine{1};
   engine.set_state(CellState::paused);

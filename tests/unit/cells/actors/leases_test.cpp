@@ -62,6 +62,16 @@ TEST_CASE("a lease is on disk before it is answered") {
   CHECK(leases[0].deadline - SteadyTime{} >= milliseconds{1020});
 }
 
+TEST_CASE("a worker that asks for several jobs gets them all with one commit") {
+  Fixture engine{3};
+  Ids jobs;
+  for (const auto* entity : {"a", "b", "c"}) jobs.push_back(engine.submit(pulled(engine, entity)));
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1", 3);
+  engine.pass(milliseconds{20});
+  CHECK(jobs_of(engine.granted()) == jobs);
+}
+
 TEST_CASE("a worker that waits is woken by a job, and one worker alone") {
   Fixture engine{4};
   engine.wait_for_lease("host-1");
@@ -812,6 +822,20 @@ TEST_CASE("leases are listed by worker, service and customer, page by page") {
   }
   CHECK(engine.leases_out({.worker = "host-1", .after = after}).empty());
   CHECK(std::set(of_worker.begin(), of_worker.end()).size() == 4);
+}
+
+TEST_CASE("a list of the leases of one service passes over those of others") {
+  Fixture engine{2};
+  engine.pull_services.insert("gpu");
+  engine.crash_and_restart();
+  engine.submit(pulled(engine, "a"));
+  REQUIRE(engine.lease("host-1").size() == 1);
+  const JobId job = engine.submit(engine.request("b", {"gpu"}));
+  engine.self()->send(engine.engine(), RequestLeases{2, "gpu", "host-1", {}});
+  engine.run_all();
+  REQUIRE(jobs_of(engine.granted()) == Ids{job});
+  CHECK(jobs_of(engine.leases_out({.service = "gpu"})) == Ids{job});
+  CHECK(jobs_of(engine.leases_out({.services = std::set<std::string>{"gpu"}})) == Ids{job});
 }
 
 TEST_CASE("the status of a pull service counts its leases and the requests that wait") {

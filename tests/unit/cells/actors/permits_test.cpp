@@ -102,6 +102,26 @@ TEST_CASE("when calls end together, a protected service and an unprotected one s
   CHECK(ended["free"] >= slots * rounds * 45 / 100);
 }
 
+TEST_CASE("a protected service and an unprotected one share a slot by the time of their calls") {
+  Protected engine{{at_most(100), std::nullopt}, 1};
+  for (int n = 0; n < 30; ++n) {
+    engine.submit("slow", "s" + std::to_string(n));
+    auto quick = engine.request("q" + std::to_string(n), {"billing"});
+    quick.spec.customer = "quick";
+    engine.submit(std::move(quick));
+  }
+  int of_quick = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    REQUIRE(engine.in_flight() == 1);
+    const JobId job = engine.first_in_flight();
+    const bool is_quick = engine.stored(job)->spec->customer == "quick";
+    of_quick += is_quick ? 1 : 0;
+    engine.pass(milliseconds{is_quick ? 10 : 40});
+    engine.succeed(job);
+  }
+  CHECK(of_quick >= 14);  // Four of five in the long run.
+}
+
 // --- Limits --------------------------------------------------------------------------------------
 
 TEST_CASE("no more calls are in flight than the limit allows") {
@@ -315,6 +335,15 @@ TEST_CASE("jobs that waited for a permit run after a restart, with a limit or wi
   CHECK(engine.in_flight() == (limited ? 1 : 3));
   while (engine.in_flight() > 0) engine.succeed(engine.first_in_flight());
   for (const JobId job : jobs) CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("an engine that has ended leaves no client of a protected service in memory") {
+  Protected engine{{at_most(1), std::nullopt}};
+  engine.submit_many(2);  // The second one waits for a permit.
+  const auto services = engine.recorder->services;
+  REQUIRE_FALSE(services.empty());
+  engine.crash_and_restart();
+  CHECK(count_alive(services) == 0);
 }
 
 // --- Circuits ------------------------------------------------------------------------------------

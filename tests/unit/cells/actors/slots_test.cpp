@@ -392,6 +392,29 @@ TEST_CASE("after a start, nothing is granted before every cell has told what run
   engine.run_all();
 }
 
+TEST_CASE("a report of a dispatcher that has a successor gives no slot back") {
+  Fixture engine;
+  std::uint32_t of_former = 0;
+  std::uint32_t of_successor = 0;
+  const auto desk = spawn_capacity_desk(engine.system());
+  const auto former = engine.system().spawn(holding, &of_former);
+  const auto successor = engine.system().spawn(holding, &of_successor);
+  const SlotTerms terms{1, 1, 1};
+  caf::anon_send(desk, AwaitCells{{acme}});
+  caf::anon_send(desk, CellJoined{acme, former, terms, 0});
+  engine.run_all();
+  CHECK(of_former == 1);
+  caf::anon_send(desk, CellJoined{acme, successor, terms, 1});
+  caf::send_as(former, desk, SlotsReported{acme, terms, 0, 1});
+  engine.run_all();
+  CHECK(of_successor == 0);  // It has a job in the only slot.
+  for (const auto& holder : {former, successor}) {
+    caf::anon_send_exit(caf::actor_cast<caf::actor>(holder), caf::exit_reason::kill);
+  }
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
+  engine.run_all();
+}
+
 TEST_CASE("a cell that closes before it has joined holds up no other after a start") {
   Fixture engine;
   std::uint32_t of_bolt = 0;

@@ -125,6 +125,7 @@ TEST_CASE("everything that is wrong with an expression is reported") {
                                          "month: `13` is not in 1-12",
                                          "day of the week: `8` is not in 0-7"});
   CHECK(faults("1,,2 * * * *") == Faults{"minute: a value is missing"});
+  CHECK(faults("1, * * * *") == Faults{"minute: a value is missing"});
   CHECK(faults("-1 * * * *") == Faults{"minute: a value is missing"});
   CHECK(faults("1- * * * *") == Faults{"minute: a value is missing"});
   CHECK(faults("9-5 * * * *") == Faults{"minute: the range `9-5` is empty"});

@@ -45,6 +45,15 @@ TEST_CASE("a job that is offered twice is handed out once") {
   CHECK(take_all(queue) == Ids{1});
 }
 
+TEST_CASE("a job that is offered again drives no other job out of the window") {
+  DispatchQueue queue;
+  queue.offer(job_of("acme", 1));
+  queue.offer(job_of("acme", 2));
+  queue.set_terms({{}, 0ms, 1});  // From now on, the window has room for one job of a customer.
+  queue.offer(job_of("acme", 1));
+  CHECK(take_all(queue) == Ids{1, 2});
+}
+
 TEST_CASE("within a customer the higher priority goes first, then the lower place") {
   DispatchQueue queue;
   queue.offer(job_of("acme", 3, 5));

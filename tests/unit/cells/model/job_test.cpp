@@ -64,18 +64,22 @@ TEST_CASE("jobs in every state but the ended ones are unfinished") {
   CHECK(JobCounts{}.unfinished() == 0);
 }
 
-TEST_CASE("job counts are added and subtracted state by state") {
+TEST_CASE("job counts are added and subtracted state by state, and so are their bytes") {
   JobCounts counts;
   counts[JobState::queued] = 3;
   counts[JobState::failed] = 1;
+  counts.bytes = 100;
   JobCounts more;
   more[JobState::queued] = 2;
   more[JobState::running] = 5;
+  more.bytes = 70;
   counts += more;
+  CHECK(counts.bytes == 170);
   CHECK(counts[JobState::queued] == 5);
   CHECK(counts[JobState::running] == 5);
   CHECK(counts[JobState::failed] == 1);
   counts -= more;
+  CHECK(counts.bytes == 100);
   CHECK(counts[JobState::queued] == 3);
   CHECK(counts[JobState::running] == 0);
   CHECK(counts[JobState::failed] == 1);

@@ -244,6 +244,12 @@ TEST_CASE("a slot that is offered while a limit is reached is declined, and aske
   CHECK(matching.next_ask(1) == Ask{a, 1, 1});
 }
 
+TEST_CASE("a worker of one customer gets the last lease that a limit allows") {
+  LeaseMatching matching;
+  matching.add({1, "a"});
+  CHECK(matching.offered(a, "a", 1) == Ask{a, 1, 1});
+}
+
 TEST_CASE("a request that does not wait ends when a limit is reached") {
   LeaseMatching matching;
   matching.filled(a, 1);
@@ -488,6 +494,29 @@ TEST_CASE("a customer is charged for leases while none of its own workers is the
   matching.add({3, "a"});
   matching.add({4, "b"});
   CHECK(matching.next_ask(1) == Ask{any, 4, 1});
+}
+
+TEST_CASE("asks that bring no lease do not change how long a lease is expected to take") {
+  LeaseMatching matching;
+  const CellKey any{"*", "*"};
+  for (std::uint64_t number = 1; number <= 30; ++number) {
+    matching.filled(any, 1);
+    matching.add({number, "a"});
+    const auto ask = matching.next_ask();
+    REQUIRE(ask);
+    matching.answered(*ask, 0, LaneState::empty, 0);
+    matching.stop_waiting(number);
+  }
+  matching.filled(any, 100);
+  matching.add({100, "a"});
+  matching.served("a", 1500us, false);
+  for (const std::uint64_t number : {101, 102, 103}) matching.add({number, "b"});
+  for (const std::uint64_t number : {101, 102}) {
+    const auto ask = matching.next_ask();
+    REQUIRE(ask == Ask{any, number, 1});
+    matching.answered(*ask, 1, LaneState::more, 100);
+  }
+  CHECK(matching.next_ask() == Ask{any, 100, 1});  // Each lease counts as 1 ms until it ends.
 }
 
 TEST_CASE("a customer whose only worker comes back after each lease keeps its turn") {

@@ -67,6 +67,8 @@ TEST_CASE("a job counts for what was asked for") {
   spec.parameters = R"({"ttl":300})";
   spec.labels["ticket"] = "T-1";
   CHECK(queued_bytes(spec) == bytes + 9 + 9);
+  spec.entity.id += ".example";
+  CHECK(queued_bytes(spec) == bytes + 9 + 9 + 8);
 }
 
 TEST_CASE("jobs may be submitted at the rate and in the burst that the quota allows") {
@@ -101,6 +103,7 @@ TEST_CASE("clients that come too fast are asked to return one after the other") 
   CHECK_FALSE(take(rates, "a", start + 10s));
   CHECK_FALSE(take(rates, "b", start + 20s));
   CHECK_FALSE(take(rates, "c", start + 30s));
+  CHECK(take(rates, "d", start + 30s)->wait == 10s);
 }
 
 TEST_CASE("a refused batch learns when there is room, and does not put off other clients") {
@@ -330,6 +333,12 @@ TEST_CASE("jobs that end together count as often as they are") {
   }
   CHECK(meter.per_second(now + 30s) > 16.0 / 120);
   CHECK(meter.per_second(now + 30s) < 16.0 / 30);
+}
+
+TEST_CASE("the rate falls once no job has ended for longer than the usual pause") {
+  const std::vector<SteadyTime> ends{start, start + 20s, start + 40s};
+  CHECK(rate_after(ends, start + 60s) == Approx(2.0 / 40));
+  CHECK(rate_after(ends, start + 100s) == Approx(2.0 / 80));
 }
 
 TEST_CASE("a cell that becomes slow is known to be slow after two jobs") {

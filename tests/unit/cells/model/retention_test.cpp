@@ -42,6 +42,13 @@ TEST_CASE("pruning that falls behind pauses for less, and then removes more at a
   }
 }
 
+TEST_CASE("pruning that gains nothing on what falls due pauses for less") {
+  PrunePace pace{32};
+  const auto pause = [&] { return pace.pause_after(milliseconds{1}, milliseconds{1000}); };
+  for (int step = 0; step < 4; ++step) CHECK(pause() == milliseconds{128});
+  CHECK(pause() == milliseconds{64});
+}
+
 TEST_CASE("a busy store is pruned less often") {
   PrunePace pace{32};
   CHECK(pace.pause_after(milliseconds{400}, milliseconds{0}) == milliseconds{800});

@@ -210,6 +210,7 @@ TEST_CASE("a refused firing waits for 1 to 10 seconds") {
 }
 
 TEST_CASE("the policies have names") {
+  CHECK(to_string(Overlap::skip) == "skip");
   for (const auto overlap : {Overlap::skip, Overlap::allow})
     CHECK(parse_overlap(to_string(overlap)) == overlap);
   for (const auto catch_up : {CatchUp::none, CatchUp::one, CatchUp::all})

@@ -88,6 +88,18 @@ TEST_CASE("every fault of a schedule has its pointer, those of its job too") {
                {"/schedules/a", "must have either `every_ms` or `cron`"}});
 }
 
+TEST_CASE("the name of a time zone may have every letter and digit, and no other sign than _+-/") {
+  const auto faults_of_zone = [](const std::string& zone) {
+    return faults(R"({"a": {"cron": "0 3 * * *", "time_zone": ")" + zone + "\", " + job + "}}");
+  };
+  CHECK(faults_of_zone("AZ/az_09+-").empty());
+  for (const char other : std::string(".:@[`{ ")) {
+    INFO(other);
+    CHECK(faults_of_zone(std::string("a") + other) ==
+          Faults{{"/schedules/a/time_zone", "must be a name such as Europe/Berlin"}});
+  }
+}
+
 TEST_CASE("a configuration may have a thousand schedules, and no more") {
   const auto schedules = [](int count) {
     std::string all;

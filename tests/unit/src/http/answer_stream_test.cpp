@@ -142,6 +142,20 @@ TEST_CASE("of an answer and a stream for one request, the first counts") {
   CHECK(client.receive_chunk() == "");
 }
 
+TEST_CASE("a stream that has been sent to its end cannot be broken off") {
+  RunningServer server;
+  auto client = server.connect();
+  const auto parked = server.park(client);
+  const auto stream = parked.begin_stream(events());
+  stream.end();
+  REQUIRE(eventually([&] { return !parked.connected(); }));
+  stream.break_off();
+  CHECK(client.receive(true)->status == 200);
+  CHECK(client.receive_chunk() == "");
+  REQUIRE(client.send(request_text("GET", "/hello")));
+  CHECK(client.receive()->body == "hello");
+}
+
 TEST_CASE("a heartbeat is sent when nothing else is") {
   EventServer server({}, {":\n\n", milliseconds(20)});
   auto client = server.connect();

@@ -1,6 +1,7 @@
 // Limits on size, number and time.
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -192,6 +193,32 @@ TEST_CASE("a client above the connection limit gets a 503 with Retry-After") {
   clients.pop_back();
   CHECK(eventually([&] { return server.server.connections() == 2; }));
   CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
+}
+
+TEST_CASE("the connections that get a 503 have a limit too, and others end without an answer") {
+  Limits limits;
+  limits.connections_max = 1;
+  TestServer server(limits);
+  Events<bool> begun;
+  std::promise<void> connected;
+  server.server.handle(
+      "GET", "/wait",
+      [&, all = connected.get_future().share()](const Request&, const Responder& responder) {
+        begun.put(true);
+        all.wait();  // Holds the poller, which then accepts all others at once.
+        responder.answer(plain(200, "waited"));
+      });
+  server.start();
+  auto served = server.connect();
+  REQUIRE(served.send(request_text("GET", "/wait")));
+  REQUIRE(begun.take());
+  std::vector<Client> refused;
+  for (int i = 0; i < 9; ++i) refused.push_back(server.connect());
+  connected.set_value();
+  CHECK(refused.back().ends());
+  refused.pop_back();
+  for (auto& client : refused) CHECK(client.receive()->status == 503);
+  CHECK(served.receive()->body == "waited");
 }
 
 TEST_CASE("a large body that keeps others waiting is given up, and small bodies never wait") {

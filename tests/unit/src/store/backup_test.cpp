@@ -112,10 +112,11 @@ TEST_CASE("the next start removes the partial copy that a crash left behind") {
   CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
 }
 
-TEST_CASE("a copy is made and read through messages, and can be dropped at any time") {
+TEST_CASE("a copy is made and read through messages, and can be dropped or replaced at any time") {
   SqliteOptions options;
   TemporaryDirectory directory;
   options.data_directory = directory.path().string();
+  options.backup.step_bytes = 100;  // Many steps, so that a second request comes during a copy.
   auto opened = SqliteStore::open(options);
   auto& store = std::get<SqliteStore>(opened);
   caf::actor_system_config config;
@@ -146,6 +147,15 @@ TEST_CASE("a copy is made and read through messages, and can be dropped at any t
   CHECK(read().empty());
   CHECK(error.find("no copy") != std::string::npos);
   make();
+  CHECK(read().size() == bytes);
+  // A request replaces the one before it unless that one is already answered.
+  for (error.clear(); error.empty();) {
+    auto replaced = self->request(maker, std::chrono::seconds{60}, MakeBackup{});
+    make();
+    replaced.receive([](const BackupMade&) {},
+                     [&](const caf::error& failed) { error += system.render(failed); });
+  }
+  CHECK(error.find("a newer backup request replaced this one") != std::string::npos);
   CHECK(read().size() == bytes);
   caf::anon_send_exit(maker, caf::exit_reason::user_shutdown);
 }

@@ -139,6 +139,21 @@ TEST_CASE("a kept job that has ended is counted once, however often the daemon s
   });
 }
 
+TEST_CASE("a start counts the kept jobs of a closed batch, although none was noted before") {
+  with_each_store_of_batches([](Client& client, StoreUnderTest&) {
+    client.ask(OpenBatch{batch_id, portal, at_ms(5)});
+    client.ask(InsertJob{sketch_job({.id = 1, .entity = "a", .batch = batch_id})});
+    client.ask(CloseBatch{batch_id, at_ms(9)});
+    BatchInMemory kept;
+    kept.stored = 1;
+    kept.counts[JobState::queued] = 1;
+    client.ask(StartEpoch{at_ms(900), {{batch_id, kept}}});
+    CHECK(find(client).in_memory == kept);
+    CHECK(find(client).counts[JobState::queued] == 2);
+    CHECK(find(client).forgotten == 0);
+  });
+}
+
 TEST_CASE("a closed batch goes with its last job in memory") {
   with_each_store_of_batches([](Client& client, StoreUnderTest&) {
     client.ask(OpenBatch{batch_id, portal, at_ms(5)});

@@ -274,6 +274,16 @@ TEST_CASE("a job that fails in the middle of its line marks the one behind it") 
   });
 }
 
+TEST_CASE("a job whose mark reaches as far already is not marked again") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto first = insert_and_claim(client, sketch_job({.id = 1}), {1, 1});
+    for (const JobId id : {2, 3}) client.ask(InsertJob{sketch_job({.id = id})});
+    REQUIRE(client.ask(RecordJob{{}, failed(sketch_job({.id = 2}))}).follower);
+    CHECK_FALSE(client.ask(RecordJob{{1, 1}, failed(first)}).follower);
+    CHECK(client.ask(FindJob{3}).job->failed_ahead == 3);
+  });
+}
+
 TEST_CASE("a failed job marks its follower although it settles") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto first = insert_and_claim(client, sketch_job({.id = 1}), {1, 1});

@@ -142,11 +142,12 @@ TEST_CASE("each lane has its runnable jobs to itself") {
     client.ask(InsertJob{sketch_job({.id = 3, .entity = "c", .priority = 9, .lane = "vm"})});
     client.ask(InsertJob{sketch_job({.id = 4, .entity = "d", .product = "mail", .lane = "gpu"})});
     client.ask(InsertJob{sketch_job({.id = 5, .entity = "d", .product = "mail", .lane = "vm"})});
+    client.ask(InsertJob{sketch_job({.id = 6, .entity = "e", .lane = "gpu"})});
     client.ask(FlushStore{});
     under_test.reopen();
     CHECK(in_lane("") == Ids{2});
     CHECK(in_lane("vm") == Ids{3, 1});
-    CHECK(in_lane("gpu") == Ids{4});
+    CHECK(in_lane("gpu") == Ids{4, 6});
     CHECK(in_lane("unknown").empty());
     CHECK(client.ask(LoadCell{acme_cell}).runnable);
     CHECK(client.ask(LoadCell{acme_cell}).lanes == std::vector<std::string>{"gpu", "vm"});

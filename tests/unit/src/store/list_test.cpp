@@ -255,14 +255,17 @@ TEST_CASE("the end of a page reveals nothing about jobs that its filter excludes
       sketch.customer = id == 5 || id == 9 ? "acme" : "bolt";
       sketch.entity = "shared";
       sketch.labels = {{"ticket", "T-1"}};
+      sketch.services = {sketch.customer + "-dns"};
       client.ask(InsertJob{sketch_job(sketch)});
     }
+    JobFilter by_service;
+    by_service.service = "acme-dns";
     JobFilter by_entity;
     by_entity.customer = "acme";
     JobFilter by_label = by_entity;
     by_entity.entity_id = "shared";
     by_label.labels = {{"ticket", "T-1"}};
-    for (const auto& filter : {by_entity, by_label}) {
+    for (const auto& filter : {by_entity, by_label, by_service}) {
       CHECK(client.ask(ListJobs{filter, 0, 2}).next == 0);
       const auto first = client.ask(ListJobs{filter, 0, 1});
       CHECK(first.next == 6);
@@ -297,6 +300,8 @@ TEST_CASE("the oldest queued job is found behind any number of jobs of another p
     for (JobId id = 21; id <= 40; ++id) insert(id, 6);
     insert(10, 5);
     CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{10});
+    insert(9, 9);
+    CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{9});
   });
 }
 
@@ -320,6 +325,26 @@ TEST_CASE("the search for the oldest job looks at few of each customer's, whatev
   CHECK(reads.read(FindOldestQueued{{shared}}).places == std::vector<JobId>{2});
   // A thousand recent rows, and for each customer ten keys.
   CHECK(thousands.count < 150);
+}
+
+TEST_CASE("the search for the oldest job passes over any number of jobs that are not queued") {
+  celld::store::SqliteOptions options;
+  options.writes.generation_jobs = 100;
+  options.commits.operations_max = 100;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  constexpr JobId scheduled = 3000;
+  for (JobId id = 1; id <= scheduled; ++id) {
+    const auto entity = std::to_string(id);
+    client.tell(InsertJob{sketch_job({.id = id, .entity = entity, .run_at = at_ms(9000)})});
+  }
+  client.ask(InsertJob{sketch_job({.id = scheduled + 1})});
+  ThousandsOfInstructions thousands;
+  celld::store::SqliteReads reads{under_test.database(), {}};
+  thousands.count = 0;
+  CHECK(reads.read(FindOldestQueued{{acme_cell}}).places == std::vector{scheduled + 1});
+  // A few hundred recent rows. A key that the search passes over costs five instructions or more.
+  CHECK(thousands.count < 10);
 }
 
 TEST_CASE("a reader remembers the names of a limited number of cells and routing keys") {

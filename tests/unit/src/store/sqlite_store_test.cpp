@@ -10,6 +10,7 @@
 
 #include "src/store/schema.hpp"
 #include "src/store/sqlite.hpp"
+#include "tests/unit/src/http/api/stepped_system.hpp"
 #include "tests/unit/src/store/contract.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
 
@@ -118,6 +119,26 @@ TEST_CASE("a claim that no other commit includes gets its own after the delay") 
     while (under_test.stats()->commits == before) std::this_thread::yield();
   }
   CHECK(query(under_test.database(), "SELECT count(*) FROM jobs WHERE state = 2") == 3);
+}
+
+TEST_CASE("a store without threads of its own waits for claims by the time of its actor system") {
+  const TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  options.commits.claim_delay = milliseconds{60'000};
+  options.own_threads = false;
+  auto opened = SqliteStore::open(options);
+  auto& database = std::get<SqliteStore>(opened);
+  celld::api::testing::SteppedSystem stepped;
+  const auto store = database.spawn_writer(stepped.system());
+  caf::anon_send(store, InsertJob{job_of(1)});
+  stepped.take_messages();
+  caf::anon_send(store, ClaimJob{running(job_of(1), {1, 1})});
+  stepped.take_messages();
+  CHECK(database.stats()->commits == 1);
+  stepped.pass(milliseconds{60'000});
+  CHECK(database.stats()->commits == 2);
+  stepped.end({caf::actor_cast<caf::actor>(store)});
 }
 
 TEST_CASE("a claim is on disk before a flush is answered or an answer shows the claim") {

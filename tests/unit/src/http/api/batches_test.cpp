@@ -624,6 +624,23 @@ TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended")
   CHECK(post(daemon, "", {}, "application/json", "/v1/batches/x/cancel").status == 404);
 }
 
+TEST_CASE("a batch that is cancelled while its client sends is answered at once") {
+  http::test::RunningServer server;
+  auto sender = server.connect();
+  auto canceller = server.connect();
+  Desk desk;
+  desk.script->find_batch = [&](const cells::FindBatch&) { return cells::BatchFound{desk.batch}; };
+  desk.script->mark_cancelled = [](const cells::MarkCancelled&) {
+    return cells::CancelledMarked{true};
+  };
+  desk.script->list_jobs = [](const cells::ListJobs&) { return cells::JobsListed{}; };
+  desk.begin(server, sender);
+  desk.send(PostBatchCancel{desk.batch.id, {}, server.park(canceller)});
+  desk.take_messages();
+  REQUIRE_FALSE(desk.batch.is_open);
+  CHECK(sender.receive().value().status == 202);
+}
+
 TEST_CASE("a batch counts as cancelled only once no job has escaped its cancellation") {
   Daemon daemon;
   const auto posted = post_lines(daemon, good_job + "\n");

@@ -72,9 +72,10 @@ cells::CellDispatcher::behavior_type dispatcher(cells::CellDispatcher::pointer s
         const std::lock_guard lock{script_mutex};
         for (const auto request : message.requests) {
           script->withdrawn.push_back(request);
-          auto promise = waiting->extract(request).mapped();
-          promise.deliver(script->request_leases ? script->request_leases({})
-                                                 : cells::LeasesGranted{});
+          auto asked = waiting->extract(request);
+          if (asked.empty()) continue;
+          asked.mapped().deliver(script->request_leases ? script->request_leases({})
+                                                        : cells::LeasesGranted{});
         }
       },
       [=](const cells::ReturnLeases& message) {

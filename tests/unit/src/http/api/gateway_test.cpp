@@ -498,7 +498,7 @@ TEST_CASE("limits of a cell are set and restored") {
   for (const auto* body :
        {"{}", R"({"queue":{}})", R"({"queue":{"max_jobs":0}})", R"({"queue":{"max_jobs":null}})",
         R"({"queue":{"max_jobs":1.5}})", R"({"pool":{"size":1}})", R"({"queue":5})",
-        R"({"customers":{"weights":{"a":1}}})",
+        R"({"queue":{"max_jobs":5},"pool":{}})", R"({"customers":{"weights":{"a":1}}})",
         R"({"customers":{"quota":{"submissions_per_s":0}}})", R"({"queue":{"max_bytes":1e999}})",
         "[]"}) {
     INFO(body);

@@ -84,6 +84,34 @@ httplib::Headers as(const std::string& name) {
   return {{"Authorization", "Bearer " + name}};
 }
 
+/// A gateway whose requests for leases all come from one client.
+class SteppedLeaseGateway : public SteppedSystem {
+ public:
+  SteppedLeaseGateway() = default;
+  ~SteppedLeaseGateway() {
+    end({caf::actor_cast<caf::actor>(gateway_), caf::actor_cast<caf::actor>(dispatcher_),
+         caf::actor_cast<caf::actor>(reader_)});
+  }
+  SteppedLeaseGateway(const SteppedLeaseGateway&) = delete;
+  SteppedLeaseGateway& operator=(const SteppedLeaseGateway&) = delete;
+
+  void ask(std::chrono::milliseconds wait) {
+    caf::anon_send(gateway_, PostLeases{"vm", {"w", 1, wait}, std::nullopt, responder_});
+    take_messages();
+  }
+
+  celld::http::test::RunningServer server;
+  celld::http::test::Client client = server.connect();
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+
+ private:
+  celld::http::Responder responder_ = server.park(client);
+  cells::CellDispatcher dispatcher_ = spawn_dispatcher(system(), script);
+  cells::JobReader reader_ = spawn_reader(system(), script);
+  LeaseGateway gateway_ =
+      spawn_lease_gateway(system(), {dispatcher_, reader_, lease_names, [] { return wall_now; }});
+};
+
 }  // namespace
 
 TEST_CASE("the name of a lease can be read with its secret alone") {
@@ -208,30 +236,24 @@ TEST_CASE("a request that does not wait is held for a second at most") {
 }
 
 TEST_CASE("after many short waits, the workers that still wait are looked at once a second") {
-  celld::http::test::RunningServer server;
-  auto client = server.connect();
-  const auto responder = server.park(client);
-  SteppedSystem stepped;
-  const auto script = std::make_shared<Script>();
-  const auto dispatcher = spawn_dispatcher(stepped.system(), script);
-  const auto reader = spawn_reader(stepped.system(), script);
-  const auto gateway = spawn_lease_gateway(
-      stepped.system(), {dispatcher, reader, lease_names, [] { return wall_now; }});
-  const auto ask = [&](std::chrono::milliseconds wait) {
-    caf::anon_send(gateway, PostLeases{"vm", {"w", 1, wait}, std::nullopt, responder});
-    stepped.take_messages();
-  };
-  ask(std::chrono::minutes{1});
+  SteppedLeaseGateway gateway;
+  gateway.ask(std::chrono::minutes{1});
   for (int n = 0; n < 200; ++n) {
-    ask(std::chrono::milliseconds{2});
-    stepped.pass(std::chrono::milliseconds{3});
+    gateway.ask(std::chrono::milliseconds{2});
+    gateway.pass(std::chrono::milliseconds{3});
   }
-  stepped.pass(std::chrono::seconds{2});
+  gateway.pass(std::chrono::seconds{2});
   std::size_t handled = 0;
-  for (int n = 0; n < 20; ++n) handled += stepped.pass(std::chrono::seconds{1});
+  for (int n = 0; n < 20; ++n) handled += gateway.pass(std::chrono::seconds{1});
   CHECK(handled <= 40);
-  stepped.end({caf::actor_cast<caf::actor>(gateway), caf::actor_cast<caf::actor>(dispatcher),
-               caf::actor_cast<caf::actor>(reader)});
+}
+
+TEST_CASE("a request that the engine has failed is not withdrawn") {
+  SteppedLeaseGateway gateway;
+  gateway.ask(std::chrono::milliseconds{0});
+  CHECK(gateway.client.receive().value().status == 503);
+  gateway.pass(std::chrono::seconds{2});
+  CHECK(gateway.script->withdrawn.empty());
 }
 
 TEST_CASE("leases for a worker that has gone are returned") {
@@ -303,11 +325,11 @@ TEST_CASE("a report is passed on") {
   REQUIRE(seen.messages.size() == 1);
   CHECK(seen.messages[0].severity == cells::Severity::error);
   CHECK(post(daemon, "", {}, "", path("/complete")).status == 200);
-  CHECK(post_to(daemon, path("/fail"), R"({"code":"full","retry_after_ms":5000})").status == 200);
+  CHECK(post_to(daemon, path("/fail"), R"({"code":"full","retry_after_ms":1})").status == 200);
   CHECK(seen.kind == cells::CallOutcome::Kind::retryable);
   CHECK(seen.code == "full");
   CHECK(seen.message == "the worker reported full");
-  CHECK(seen.retry_after == 5000ms);
+  CHECK(seen.retry_after == 1ms);
   CHECK(post_to(daemon, path("/fail"),
                 R"({"code":"full","message":"no","retryable":false,"retry_after_ms":0,)"
                 R"("messages":[{"text":"99 % used","severity":"warning"}]})")

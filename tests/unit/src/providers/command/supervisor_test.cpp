@@ -1,5 +1,6 @@
 // Commands whose supervisor, or celld itself, dies.
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@ namespace celld::providers {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using test::command;
 using test::Commands;
 using test::script;
@@ -210,6 +212,22 @@ TEST_CASE("a program survives encoding and decoding unchanged") {
   const auto none = encode_program({});
   CHECK_FALSE(decode_program(none.get()));
   CHECK_FALSE(decode_program(-1));
+}
+
+TEST_CASE("only a file that holds one whole program is decoded") {
+  const auto is_decoded = [](const std::string& bytes) {
+    const Descriptor file{::memfd_create("test", MFD_CLOEXEC)};
+    REQUIRE(::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+    return decode_program(file.get()).has_value();
+  };
+  const auto whole = "=/bin/x\0\0\0=/\0\0"s;
+  CHECK(is_decoded(whole));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    INFO(i);
+    CHECK_FALSE(is_decoded(whole.substr(0, i)));
+  }
+  CHECK_FALSE(is_decoded(whole + '\0'));
+  CHECK_FALSE(is_decoded("=/bin/x\0x\0=/\0\0"s));  // The first list does not end.
 }
 
 }  // namespace celld::providers

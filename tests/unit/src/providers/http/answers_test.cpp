@@ -149,6 +149,15 @@ TEST_CASE("a connection that breaks before the end of the answer is broken") {
   }
 }
 
+TEST_CASE("a call returns nothing of an answer that breaks off") {
+  const auto result =
+      result_of(answering("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 100\r\n\r\n{"));
+  CHECK(result.end == End::broken);
+  CHECK(result.status == 0);
+  CHECK(result.body.empty());
+  CHECK_FALSE(result.retry_after);
+}
+
 TEST_CASE("an answer that is not HTTP is garbled") {
   CHECK(result_of(answering("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n")).end == End::garbled);
   CHECK(result_of(answering("<html>hello</html>\n")).end == End::garbled);

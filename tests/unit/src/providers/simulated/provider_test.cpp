@@ -164,6 +164,18 @@ TEST_CASE("each call takes its latency, and few timers serve them all") {
   CHECK(seen.size() == count);
 }
 
+TEST_CASE("a timer that finds nothing due sets no other") {
+  Simulation simulation(service_of(1000ms, 1000ms));
+  simulation.start(1, make_job(1, {"demo"}), 20ms);
+  simulation.start(2, make_job(2, {"demo"}), 10ms);
+  simulation.advance(10ms);
+  CHECK(simulation.timers() == 2);  // Both for the first call.
+  simulation.start(3, make_job(3, {"demo"}), 90ms);
+  simulation.advance(10ms);
+  CHECK(simulation.timers() == 1);
+  CHECK(simulation.ended().size() == 2);
+}
+
 TEST_CASE("a latency beyond the timeout ends as unknown at the timeout") {
   Simulation simulation(service_of(500ms, 500ms));
   simulation.start(1, make_job(1, {"demo"}), 200ms);

@@ -93,6 +93,14 @@ TEST_CASE("a mapping has actions of bounded names and numbers") {
         "/m/actions/a: must have at most 16 requests");
 }
 
+TEST_CASE("a mapping has at most 32 secrets") {
+  json::Value mapping = {{"actions", {{"a", json::Value::array()}}}};
+  for (int i = 0; i < 32; ++i) mapping["secrets"]["s" + std::to_string(i)] = "x";
+  CHECK(mapping_faults(mapping).empty());
+  mapping["secrets"]["more"] = "x";
+  CHECK(fault_of(mapping) == "/m/secrets: must have at most 32 members");
+}
+
 TEST_CASE("templates are checked where they stand") {
   CHECK(request_fault({{"body", {{"a", {"x", "{{entity.name}}"}}}}})
             .starts_with("/body/a/1: has the unknown name `entity.name`; names begin with"));

@@ -40,7 +40,9 @@ from weaving import MUTANT, VARIABLE, woven  # noqa: E402
 
 TREE = os.path.join(ROOT, "build-mutants", "tree")
 INVALID = os.path.join(ROOT, "build-mutants", "invalid.json")
-GROUP = 1200  # Mutants that are built together.
+GROUP = 1200  # Mutants that are built together, unless a run tries few.
+FEW = 50
+TURN = 60  # Mutants that are tried before those among them that are built alone.
 BUILD_S, GROUP_BUILD_S, BASELINE_S = 600, 7200, 900
 # A mutant may make a program slow, or use up the machine.
 PATIENCE_S, PATIENCE = 60, 8  # At least this long, and this many times as long as without a mutant.
@@ -296,55 +298,74 @@ class Campaign:
         self.ends_at = time.monotonic() + options.seconds
         self.lock = threading.Lock()
         self.tree = Tree()
-        self.verdicts = {}
+        self.mutations, self.plans, self.verdicts = {}, {}, {}  # By unit.
 
     def run(self):
         """Tries the units in order; counts those before the first that was not tried, so that the
         completed range has no gaps."""
         first, last = self.options.first, self.options.first + self.options.count
         last = min(last, len(self.by_area) * max(map(len, self.by_area)))
-        for begin in range(first, last, GROUP):
-            units = range(begin, min(begin + GROUP, last))
+        at = first
+        while at < last:
+            # The same units are built together, wherever in their group a run begins.
+            group = range(at - at % GROUP, at - at % GROUP + GROUP)
+            if last - first <= FEW:
+                group = range(first, last)
+            units = range(at, min(last, group.stop))
             try:
-                self.try_group(units)
+                self.try_units(units, group)
             finally:
                 complete = self.count(units)
             if not complete:
                 break
+            at = units.stop
 
-    def try_group(self, units):
-        group = {unit: self.by_area[unit % len(self.by_area)][unit // len(self.by_area)]
-                 for unit in units
-                 if unit // len(self.by_area) < len(self.by_area[unit % len(self.by_area)])}
-        plans = {unit: plan_of(mutation.path, self.options.system)
-                 for unit, mutation in group.items()}
-        checks = sorted({name for plan in plans.values() for name in plan})
-        self.verdicts = {unit: ("", "") for unit in units if unit not in group}
-        built = self.tree.weave(group, checks, self.ends_at)
+    def mutation_of(self, unit):
+        turn, area = divmod(unit, len(self.by_area))
+        return self.by_area[area][turn] if turn < len(self.by_area[area]) else None
+
+    def try_units(self, units, group):
+        self.mutations = {unit: mutation for unit in group if (mutation := self.mutation_of(unit))}
+        self.plans = {unit: plan_of(mutation.path, self.options.system)
+                      for unit, mutation in self.mutations.items()}
+        self.verdicts = {unit: ("", "") for unit in units if unit not in self.mutations}
+        checks = sorted({name for plan in self.plans.values() for name in plan})
+        built = self.tree.weave(self.mutations, checks, self.ends_at)
         if built is None:
             print("the mutants are not built yet: the next run continues", flush=True)
             return
         invalid, alone = built
         self.tree.require_baseline(checks)
-        for unit, why in invalid.items():
-            self.found(unit, group[unit], "invalid", why)
+        for begin in range(units.start, units.stop, TURN):
+            turn = [unit for unit in range(begin, min(begin + TURN, units.stop))
+                    if unit in self.mutations]
+            for unit in invalid.keys() & set(turn):
+                self.found(unit, "invalid", invalid[unit])
+            self.try_woven([unit for unit in turn if unit not in invalid and unit not in alone])
+            self.try_alone([unit for unit in turn if unit in alone], checks)
 
-        def try_woven(unit):
+    def try_woven(self, units):
+        def judge(unit):
             if time.monotonic() < self.ends_at:
-                self.found(unit, group[unit], *self.tree.judge(plans[unit], unit))
+                self.found(unit, *self.tree.judge(self.plans[unit], unit))
         pool = concurrent.futures.ThreadPoolExecutor(self.options.jobs)
         try:
-            list(pool.map(try_woven, (unit for unit in group if unit not in {*invalid, *alone})))
+            list(pool.map(judge, units))
         except KeyboardInterrupt:
             self.ends_at = 0  # Begin no other unit.
             raise
         finally:
             pool.shutdown()
-        for unit in sorted(alone):
-            if time.monotonic() < self.ends_at:
-                self.found(unit, group[unit], *self.tree.judge_alone(group[unit], plans[unit]))
 
-    def found(self, unit, mutation, verdict, why):
+    def try_alone(self, units, checks):
+        for unit in units:
+            if time.monotonic() < self.ends_at:
+                self.found(unit, *self.tree.judge_alone(self.mutations[unit], self.plans[unit]))
+        if units:
+            build(checks, BUILD_S)  # The programs with all the others.
+
+    def found(self, unit, verdict, why):
+        mutation = self.mutations[unit]
         reason = self.known.get(without_line(mutation))
         if verdict == "survived" and reason:
             verdict, why = "equivalent", reason

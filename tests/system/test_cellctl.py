@@ -288,6 +288,13 @@ class Requests(CellctlTest):
         lines = self.cellctl("job", "list", "--all", "--json", "--url", url).splitlines()
         self.assertEqual([json.loads(line)["id"] for line in lines], ids)
 
+    def test_the_items_of_a_long_list_are_printed_before_the_next_page_arrives(self):
+        items = [{"id": f"{n:013}", "parameters": {"text": "x" * 10_000}} for n in range(7)]
+        page = json.dumps({"items": items, "next_cursor": "c"}).encode()
+        url, _ = self.canned((200, {}, page), (503, {}, b"{}"))
+        done = self.run_cellctl("job", "list", "--all", "--json", "--url", url, code=UNAVAILABLE)
+        self.assertEqual([json.loads(line) for line in done.stdout.splitlines()], items)
+
     def test_a_path_in_the_url_prefixes_every_path_and_a_proxy_receives_the_whole_url(self):
         url, requests = self.canned((200, {}, b'{"items": []}'))
         self.cellctl("service", "list", "--url", f"{url}/below/")

@@ -299,6 +299,15 @@ class Worker(CellctlTest):
         self.assertEqual((ended["state"], ended["attempt"], ended["error"]["code"]),
                          ("failed", 3, "invalid_response"), ended)
 
+    def test_a_worker_whose_requests_are_all_answered_does_not_say_that_celld_answers_again(self):
+        self.start()
+        jobs = [self.submit_vm(f"e{number}") for number in range(3)]
+        worker = self.work("true")
+        for job in jobs:
+            self.assertEqual(self.wait_for_end(job)["state"], "succeeded")
+        self.stop(worker)
+        self.assertNotIn("answers again", self.log())
+
     def test_a_command_that_cannot_be_found_is_retried_and_slows_the_worker_down(self):
         self.start()
         jobs = [self.submit_vm(f"e{number}") for number in range(3)]

@@ -154,6 +154,15 @@ GET URL-FROM-ANSWER-1
 Accept: application/json
 """, done.stdout)
 
+    def test_explain_shows_how_a_job_that_compensates_would_be_undone(self):
+        config = self.config({"create": {"method": "PUT", "path": "/{{entity.id}}"}},
+                             undo={"create": {"method": "DELETE", "path": "/{{entity.id}}"}})
+        done = self.explain(config, a_job(on_failure="compensate"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        made, _, undone = done.stdout.partition("\n# To undo the step:\n\n")
+        self.assertTrue(made.startswith(f"PUT {self.api.url}/example.com\n"), done.stdout)
+        self.assertTrue(undone.startswith(f"DELETE {self.api.url}/example.com\n"), done.stdout)
+
     def test_explain_shows_the_document_of_a_service_without_a_mapping(self):
         config = self.config({"create": []})
         del config["services"]["dns"]["mapping"]
@@ -179,6 +188,8 @@ Accept: application/json
                 (a_job(), "run", "--explain: run is not a service of type http"),
                 (a_job(services=["run"]), "dns", "the job: /services: does not name dns"),
                 (a_job(priority=10), "dns", "the job: /priority: "),
+                (a_job(services=["dns", "gone"], idempotency_key="k"), "dns",
+                 "the job: /services/1: is not a configured service"),
                 ({**a_job(), "properties": 1}, "dns", "the job: /properties: must be an object"),
                 ("{", "dns", "the job: line 1, column 2: ")):
             with self.subTest(words):

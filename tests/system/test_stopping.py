@@ -1,5 +1,6 @@
 """SIGTERM, kill -9, and the restart after each."""
 
+import os
 import signal
 import threading
 import time
@@ -100,6 +101,22 @@ class Stopping(EndToEnd):
         self.assertEqual(self.daemon.stop(), 0)
         waiter.join(30)
         self.assertEqual([(answer.status, answer.json["accepted"]) for answer in answers], [(202, 1)])
+
+    def test_celld_ends_after_the_supervisor_of_its_commands(self):
+        pid_file = os.path.join(self.directory, "supervisor")
+        script = f"echo $PPID > {pid_file}; echo '{{}}'"
+        self.start(services={"dns": {"type": "command", "argv": ["/bin/sh", "-c", script]}})
+        self.assertEqual(self.wait_for_end(self.submit(a_job()))["state"], "succeeded")
+        with open(pid_file, encoding="utf-8") as file:
+            supervisor = int(file.read())
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            self.daemon.signal(signal.SIGTERM)
+            wait_until(lambda: '"shut down"' in self.daemon.log(), "the shutdown is complete")
+            stays(self.daemon.running, "celld waits for its supervisor")
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        self.assertEqual(self.daemon.wait(), 0)
 
     def test_an_idle_daemon_shuts_down_at_once(self):
         for number in (signal.SIGTERM, signal.SIGINT):

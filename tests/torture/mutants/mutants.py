@@ -65,7 +65,8 @@ PLANS = (
                         "system/test_(commands|mappings|polls|provider_tls|timing)")),
     ("src/logs/", ("test_logs",)),
     ("src/metrics/", ("test_metrics",)),
-    ("src/cli/", ("test_cli", "system/test_cellctl.*")),
+    ("src/cli/", ("test_cli", "system/test_(cellctl.*|backup)")),
+    ("src/explain_command", ("system/test_mappings",)),
     ("src/", ("test_daemon",
               "system/test_(command_line|stopping|backup|rotation|access|memory_jobs)")),
 )

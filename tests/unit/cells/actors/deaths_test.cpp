@@ -146,8 +146,9 @@ TEST_CASE("an attempt without a worker ends soon after its provider dies") {
   caf::anon_send_exit(engine.recorder->workers.back(), caf::exit_reason::unhandled_exception);
   engine.run_all();
   engine.end_call(job, std::nullopt);  // While it is being aborted.
+  engine.pass(milliseconds{9});
   CHECK_FALSE(engine.call_of(job));
-  engine.pass(milliseconds{10});
+  engine.pass(milliseconds{1});
   REQUIRE(engine.call_of(job));
   CHECK(engine.call_of(job)->call.lease > lease);
 }

@@ -73,6 +73,20 @@ void lose_a_grant(Fixture& engine) {
   engine.commit_delay = milliseconds{0};
 }
 
+/// A cell that takes no permit; counts what it hears from a desk.
+LaneHolder::behavior_type without_jobs(LaneHolder::pointer, int* heard) {
+  return {[](const GrantLeases&) { return GrantAnswered{}; },
+          [heard](const GrantPermits&) {
+            *heard += 1;
+            return PermitsTaken{};
+          },
+          [heard](const DeclineSlot&) { *heard += 1; },
+          [](const DescribeLane&) { return LaneDescribed{}; },
+          [](const ReturnLeases&) {},
+          [](const ExtendLease&) { return LeaseExtended{}; },
+          [](const EndLease&) { return LeaseEnded{}; }};
+}
+
 }  // namespace
 
 // --- Turns ---------------------------------------------------------------------------------------
@@ -263,6 +277,29 @@ TEST_CASE("a dispatcher that dies again and again leaks no permit and never exce
     CHECK((engine.state(job) == JobState::succeeded || engine.state(job) == JobState::failed));
   }
   CHECK(engine.service("dns").in_flight == 0);
+}
+
+TEST_CASE("an offered slot is answered although another cell runs out of jobs meanwhile") {
+  Fixture engine;
+  for (const auto* name : {"billing", "dns", "gpu"}) {
+    engine.protection[name] = {at_most(1), std::nullopt};
+  }
+  engine.crash_and_restart();
+  const auto client = caf::actor_cast<ServiceClient>(engine.recorder->services.front());
+  int of_asked = 0;
+  int of_offering = 0;
+  const auto asked = engine.system().spawn(without_jobs, &of_asked);
+  const auto offering = engine.system().spawn(without_jobs, &of_offering);
+  caf::anon_send(client, LaneFilled{"dns", {"acme", "*"}, asked, 1});
+  caf::anon_send(client, SlotOffered{"dns", {"bolt", "*"}, offering, std::nullopt});
+  caf::anon_send(client, LaneEmptied{"dns", {"core", "*"}});
+  engine.run_all();
+  CHECK(of_asked == 1);
+  CHECK(of_offering == 1);
+  for (const auto& holder : {asked, offering}) {
+    caf::anon_send_exit(caf::actor_cast<caf::actor>(holder), caf::exit_reason::kill);
+  }
+  engine.run_all();
 }
 
 // --- Reloads and restarts ------------------------------------------------------------------------

@@ -242,6 +242,34 @@ TEST_CASE("an idle instance of a template still holds a customer to its rate") {
   CHECK(refused.refusal->kind == Refusal::Kind::customer_rate);
 }
 
+TEST_CASE("an instance with a rate that gets a job while it is closing closes after that job") {
+  constexpr milliseconds tick{5000};
+  const auto begin = [](Fixture& engine) {
+    auto rules = rules_with([](CellSettings& settings) { settings.submissions = {0.1, 1}; });
+    rules[0].per_customer = true;
+    engine.configure(rules);
+    engine.crash_and_restart();
+    engine.succeed(engine.submit("a"));
+  };
+  int ticks = 0;
+  {
+    Fixture engine;
+    begin(engine);
+    for (; count_alive(engine.recorder->dispatchers) == 1; ++ticks) engine.pass(tick);
+  }
+  for (int steps = 0; steps < 20; ++steps) {
+    Fixture engine;
+    begin(engine);
+    for (int i = 1; i < ticks; ++i) engine.pass(tick);
+    engine.wall += tick;
+    engine.scheduler().advance_time(tick);
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    engine.succeed(engine.submit("b"));
+    for (int i = 0; i < 10; ++i) engine.pass(tick);
+    CHECK(count_alive(engine.recorder->dispatchers) == 0);
+  }
+}
+
 TEST_CASE("a job of a batch that comes too fast is returned and does not end the batch") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) { settings.submissions = {1, 1}; });

@@ -172,6 +172,7 @@ TEST_CASE("a schedule submits a job at each due time, for that time") {
   CHECK(desk.progress("s").fired == 11);
   CHECK(desk.progress("s").next == begin + 12 * minute);
   CHECK(desk.outcomes->counts[DueOutcome::fired] == 11);
+  CHECK(desk.outcomes->counts[DueOutcome::missed] == 0);
 }
 
 TEST_CASE("a due time that had fired before a crash fires no second time") {

@@ -200,6 +200,8 @@ TEST_CASE("a slot that was borrowed for a worker outside goes where it is needed
     CHECK(engine.running(bolt) == 1);
   }
   SECTION("no further request comes") {
+    engine.pass(milliseconds{900});
+    CHECK(engine.cells().at(acme).pool.borrowed == 1);
     engine.pass(milliseconds{11'000});
   }
   CHECK(engine.cells().at(acme).pool.borrowed == 0);

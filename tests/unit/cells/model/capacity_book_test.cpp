@@ -144,6 +144,16 @@ TEST_CASE("a limit beyond the guarantees is lent first") {
   CHECK(book.take_orders() == std::vector{granted(b, 2), recalled(a, 3)});
 }
 
+TEST_CASE("a cell is granted the slots that it lacks and no more, although others are free") {
+  CapacityBook book;
+  book.open();
+  book.limit(10);
+  book.join(a, {2, 8, 1}, 0);
+  book.take_orders();
+  book.report(a, {2, 8, 1}, 4, 0);
+  CHECK(book.take_orders() == std::vector{granted(a, 2)});
+}
+
 TEST_CASE("a cell that starts again keeps the slots of the jobs that still run") {
   CapacityBook book;
   book.open();

@@ -52,6 +52,7 @@ TEST_CASE("a cron rule matches minutes, hours, days and months") {
   CHECK(times("5,10-20/5 0 1 1 *", from, 5) == Times{utc(2027, 1, 1, 0, 5), utc(2027, 1, 1, 0, 10),
                                                      utc(2027, 1, 1, 0, 15), utc(2027, 1, 1, 0, 20),
                                                      utc(2028, 1, 1, 0, 5)});
+  CHECK(times("*/59 * * * *", from, 2) == Times{utc(2026, 11, 24, 7, 59), utc(2026, 11, 24, 8)});
   CHECK(times("59 23 31 12 *", from, 1) == Times{utc(2026, 12, 31, 23, 59)});
   CHECK(times("0 0 29 2 *", from, 2) == Times{utc(2028, 2, 29), utc(2032, 2, 29)});
 }
@@ -129,6 +130,7 @@ TEST_CASE("everything that is wrong with an expression is reported") {
   CHECK(faults("-1 * * * *") == Faults{"minute: a value is missing"});
   CHECK(faults("1- * * * *") == Faults{"minute: a value is missing"});
   CHECK(faults("9-5 * * * *") == Faults{"minute: the range `9-5` is empty"});
+  CHECK(faults("* * * * fri-0") == Faults{"day of the week: the range `fri-0` is empty"});
   CHECK(faults("5/2 * * * *") == Faults{"minute: `5/2` needs a range before the step"});
   CHECK(faults("*/0 * * * *") == Faults{"minute: `*/0` needs a step of 1 to 59"});
   CHECK(faults("*/60 * * * *") == Faults{"minute: `*/60` needs a step of 1 to 59"});

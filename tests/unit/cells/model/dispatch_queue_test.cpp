@@ -235,6 +235,17 @@ TEST_CASE("a sweep continues after the last customer of the answer") {
   CHECK_FALSE(queue.next_fetch());
 }
 
+TEST_CASE("a sweep that goes on does not keep out jobs of the customer that it brought last") {
+  DispatchQueue queue;
+  queue.expect_more();
+  queue.next_fetch();
+  queue.fetched({{"a", {job_of("a", 1)}, true}}, false, none_in_hand);
+  REQUIRE(queue.take()->id == 1);
+  queue.ended("a", 0us);
+  queue.offer(job_of("a", 2));
+  CHECK(take_all(queue) == Ids{2});
+}
+
 TEST_CASE("a sweep that may have missed a job begins again") {
   DispatchQueue queue;
   queue.expect_more();

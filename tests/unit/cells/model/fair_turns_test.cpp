@@ -86,7 +86,9 @@ TEST_CASE("a service out of turn is charged and ends no other turn") {
 
 TEST_CASE("of many parties that have left, those that are furthest ahead are remembered") {
   ClockMemory memory;
-  for (int n = 0; n <= 1000; ++n) memory.note(std::to_string(n), 1 + n, 0);
+  for (int n = 0; n < 1000; ++n) memory.note(std::to_string(n), 1 + n, 0);
+  CHECK(memory.size() == 1000);
+  memory.note("1000", 1001, 0);
   CHECK(memory.size() <= 1000);
   CHECK(memory.take("1000") == 1001);
   CHECK(memory.take("0") == 0);

@@ -127,7 +127,24 @@ TEST_CASE("jobs that differ in any member are not equal") {
   CHECK(differs([](Job& j) { j.settle_until = noon; }));
 }
 
-TEST_CASE("the size of a job grows with its parameters, properties and messages") {
+TEST_CASE("the current attempt of a job is that of its current step, or of its last one") {
+  Job job = queued_job();
+  job.steps[0].attempts = 1;
+  job.steps[1].attempts = 3;
+  CHECK(current_attempt(job) == 1);
+  job.step = job.steps.size();
+  CHECK(current_attempt(job) == 3);
+  CHECK(current_attempt(Job{}) == 0);
+}
+
+TEST_CASE("the size of a job includes that of its spec") {
+  Job job = queued_job();
+  const std::size_t with_spec = approximate_bytes(job);
+  job.spec = nullptr;
+  CHECK(with_spec >= approximate_bytes(job) + sizeof(JobSpec));
+}
+
+TEST_CASE("the size of a job grows with its parameters, operations, properties and messages") {
   Job job = queued_job();
   const std::size_t bare = approximate_bytes(job);
   job.properties["zone"] = std::string(1000, 'x');
@@ -135,6 +152,9 @@ TEST_CASE("the size of a job grows with its parameters, properties and messages"
   CHECK(with_properties >= bare + 1004);
   job.messages.push_back({noon, Severity::info, "dns", std::string(500, 'x')});
   CHECK(approximate_bytes(job) >= with_properties + 500);
+  Job begun = queued_job();
+  begun.steps[0].operation = std::string(700, 'x');
+  CHECK(approximate_bytes(begun) >= bare + 700);
   JobSpec spec = *job.spec;
   spec.parameters = std::string(10'000, 'x');
   CHECK(approximate_bytes(queued_job(spec)) >= bare + 9'000);

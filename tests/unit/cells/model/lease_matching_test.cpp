@@ -44,6 +44,16 @@ TEST_CASE("a request waits for a cell that has work") {
   CHECK(matching.cells() == 0);
 }
 
+TEST_CASE("a cell that reports its work again is not asked for what an open ask may take") {
+  LeaseMatching matching;
+  matching.filled(a, 1);
+  matching.add(request(1));
+  REQUIRE(matching.next_ask());
+  matching.add(request(2));
+  matching.filled(a, 1);
+  CHECK_FALSE(matching.next_ask());
+}
+
 TEST_CASE("a request that does not wait ends when no cell can be asked") {
   LeaseMatching matching;
   matching.add(request(1, 1, false));

@@ -324,6 +324,10 @@ TEST_CASE("the rate at which jobs end is known from many a second to one an hour
   }
 }
 
+TEST_CASE("over a few seconds, the rate is that of the jobs that ended after the first one") {
+  CHECK(rate_after(std::vector<SteadyTime>(21, start), start + 5s) == Approx(4));
+}
+
 TEST_CASE("jobs that end together count as often as they are") {
   EndRateMeter meter;
   SteadyTime now = start;

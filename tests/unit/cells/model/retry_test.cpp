@@ -34,6 +34,7 @@ TEST_CASE("attempts that are not counted are judged by the time that they took")
   CHECK(attempts_within(policy, 999ms) == 1);
   CHECK(attempts_within(policy, 1s) == 2);
   CHECK(attempts_within(policy, 4s) == 4);
+  CHECK(attempts_within({5, 1ms, 60s}, 3ms) == 3);
   CHECK(longest(attempts_within(policy, 1h)) == 60s);
   CHECK(attempts_within(policy, -1h) == 1);
   CHECK(attempts_within({5, 0ms, 60s}, 1h) == 1);

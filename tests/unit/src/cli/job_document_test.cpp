@@ -113,7 +113,7 @@ TEST_CASE("malformed input is reported before anything is sent") {
                                              {"--priority", "high"},
                                              {"--delay", "soon"}})
     CHECK_THROWS_AS(submitted(words), Failure);
-  for (const char* text : {"", "{", "[]", "{} {}", R"({"a":1,"a":2})"}) {
+  for (const char* text : {"", "{", "[]", "7", "{} {}", R"({"a":1,"a":2})"}) {
     const JobFile file(text);
     CHECK_THROWS_AS(submitted({"-f", file.path()}), Failure);
   }

@@ -93,6 +93,17 @@ TEST_CASE("a change is one line") {
   CHECK(job_sentence(a_failed_job()) == "job 06f3k9v2m8qzr failed: timeout: no answer (dns)");
 }
 
+TEST_CASE("a state has the colour of its meaning") {
+  json::Value job = a_job();
+  for (const auto& [state, tone] :
+       {std::pair{"succeeded", Tone::good}, std::pair{"failed", Tone::bad},
+        std::pair{"running", Tone::busy}, std::pair{"retrying", Tone::waiting},
+        std::pair{"cancelled", Tone::faint}, std::pair{"queued", Tone::plain}}) {
+    job["state"] = state;
+    CHECK(contains(change_line(job, {.width = 0, .colour = true}), "  " + toned(state, tone)));
+  }
+}
+
 TEST_CASE("a list of cells has one line per cell") {
   CellTable table;
   table.add(json::Value::parse(R"({"customer":"acme","product":"dns","state":"active",

@@ -193,6 +193,13 @@ TEST_CASE("a stop waits for pending answers, and closes idle connections") {
   CHECK_FALSE(late.send("GET"));
 }
 
+TEST_CASE("a stop without connections ends at once, and leaves no listening socket") {
+  RunningServer server;
+  server.server.stop(std::chrono::hours(1));
+  auto late = server.connect();
+  CHECK_FALSE(late.send("GET"));
+}
+
 TEST_CASE("a stop gives up on answers after its grace") {
   std::optional<Responder> parked;
   {

@@ -60,7 +60,9 @@ TEST_CASE("a peer that closes without reading everything fails the reader") {
   REQUIRE(send_plain(ours.get(), "x").outcome == Outcome::done);
   theirs.reset();
   char byte = 0;
-  CHECK(receive_plain(ours.get(), &byte, 1).outcome == Outcome::failed);
+  const Transfer read = receive_plain(ours.get(), &byte, 1);
+  CHECK(read.outcome == Outcome::failed);
+  CHECK(read.bytes == 0);
 }
 
 TEST_CASE("what is sent to a client does not wait until it has acknowledged what came before") {

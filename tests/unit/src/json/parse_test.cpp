@@ -53,6 +53,7 @@ TEST_CASE("a text that is not JSON is refused, with the position") {
   CHECK(refused("{\"a\": x}").detail == "line 1, column 7: unexpected \"x\"");
   CHECK(refused("{\n  \"é\": ,\n}").detail == "line 2, column 8: unexpected \",\"");
   CHECK(refused("{“a”: 1}").detail == "line 1, column 2: unexpected \"“\"");
+  CHECK(refused("[\"🌍\", x]").detail == "line 1, column 7: unexpected \"x\"");
   CHECK(refused(R"(["\ud800"])").detail.find("half of a surrogate pair") != std::string::npos);
   CHECK(refused(R"(["surrogate \x"])").detail.find("half of") == std::string::npos);
   CHECK(refused(R"(["\udc00"])").detail.find("half of a surrogate pair") != std::string::npos);

@@ -103,6 +103,17 @@ TEST_CASE("a backlog makes a cell busy, even when nothing happens in it") {
   CHECK(labelled(tallies) == std::set<std::string>{"customer2"});
 }
 
+TEST_CASE("half of what a cell without a label did counts in the next ranking") {
+  CellTallies tallies{{1, 100}};
+  submit(tallies, 1, 10);
+  submit(tallies, 2, 16);
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer1"});
+  submit(tallies, 2, 4);  // Halves of 10 and 16 are left: 5, and 8 + 4.
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer2"});
+}
+
 TEST_CASE("a backlog counts only for as long as it is seen") {
   CellTallies tallies{{1, 100}};
   CHECK(tallies.saw(cell(1), 500));
@@ -159,6 +170,17 @@ TEST_CASE("cells that only a survey finds do not displace candidates") {
   for (std::size_t i = 17; i <= 100; ++i) CHECK_FALSE(tallies.saw(cell(i), 50));
   tallies.rank();
   CHECK(labelled(tallies) == std::set<std::string>{"customer1"});
+}
+
+TEST_CASE("a candidate that a ranking finds idle leaves its place to a cell with a backlog") {
+  CellTallies tallies{{1, 2}};
+  submit(tallies, 1, 1);
+  submit(tallies, 2, 1);
+  tallies.rank();  // Halves what each has done to nothing.
+  tallies.rank();
+  CHECK_FALSE(tallies.saw(cell(3), 50));
+  tallies.rank();
+  CHECK(labelled(tallies) == std::set<std::string>{"customer3"});
 }
 
 TEST_CASE("no series decreases while it exists, and every event is in exactly one") {

@@ -70,6 +70,14 @@ TEST_CASE("no two kinds have the same type") {
   for (const auto* kind : kinds()) CHECK(types.insert(kind->type()).second);
 }
 
+TEST_CASE("a kind's schema has the members that are read for it elsewhere") {
+  for (const auto* kind : kinds()) {
+    const auto members = json::Value::parse(kind->schema()).at("properties");
+    CHECK(members.contains("settle_ms") == kind->settles());
+    CHECK(members.contains("circuit") == kind->makes_calls());
+  }
+}
+
 TEST_CASE("services of different kinds never have equal settings") {
   std::vector<std::shared_ptr<const config::ServiceSettings>> all;
   const config::Environment nothing{[](const std::string&) { return std::nullopt; },

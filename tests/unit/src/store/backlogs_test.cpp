@@ -104,6 +104,19 @@ TEST_CASE("counts and names of customers whose jobs are all removed leave the da
   check_indexes(under_test.database());
 }
 
+TEST_CASE("changes of counts are appended, and merged when there are more than allowed") {
+  SqliteUnderTest under_test{merged_often()};
+  Client client{under_test};
+  for (JobId id = 1; id <= changes_max; ++id) {
+    insert(client, id);
+    CHECK(rows(under_test, "route_changes") == static_cast<std::int64_t>(id));
+  }
+  CHECK(rows(under_test, "routes") == 0);
+  insert(client, changes_max + 1);
+  CHECK(rows(under_test, "route_changes") == 0);
+  CHECK(rows(under_test, "routes") == static_cast<std::int64_t>(changes_max) + 1);
+}
+
 TEST_CASE("names stay while a job has them, however long ago it ended") {
   SqliteUnderTest under_test{merged_often()};
   Client client{under_test};

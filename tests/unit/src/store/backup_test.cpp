@@ -123,11 +123,11 @@ TEST_CASE("a copy is made and read through messages, and can be dropped or repla
   caf::actor_system system{config};
   const auto maker = store.spawn_backup_maker(system);
   caf::scoped_actor self{system};
-  std::uint64_t bytes = 0;
+  BackupMade made;
   std::string error;
   const auto make = [&] {
     self->request(maker, std::chrono::seconds{60}, MakeBackup{})
-        .receive([&](const BackupMade& made) { bytes = made.bytes; },
+        .receive([&](const BackupMade& answer) { made = answer; },
                  [&](const caf::error& failed) { error = system.render(failed); });
   };
   const auto read = [&] {
@@ -140,14 +140,18 @@ TEST_CASE("a copy is made and read through messages, and can be dropped or repla
   CHECK(read().empty());
   CHECK(error.find("no copy") != std::string::npos);
   make();
-  CHECK(read().size() == bytes);
+  const auto content = read();
+  CHECK(content.size() == made.bytes);
+  celld::ReprDigest digest;
+  digest.add(content);
+  CHECK(made.digest == digest.text());
   CHECK(read().empty());
   self->send(maker, DropBackup{});
   error.clear();
   CHECK(read().empty());
   CHECK(error.find("no copy") != std::string::npos);
   make();
-  CHECK(read().size() == bytes);
+  CHECK(read().size() == made.bytes);
   // A request replaces the one before it unless that one is already answered.
   for (error.clear(); error.empty();) {
     auto replaced = self->request(maker, std::chrono::seconds{60}, MakeBackup{});
@@ -156,6 +160,6 @@ TEST_CASE("a copy is made and read through messages, and can be dropped or repla
                      [&](const caf::error& failed) { error += system.render(failed); });
   }
   CHECK(error.find("a newer backup request replaced this one") != std::string::npos);
-  CHECK(read().size() == bytes);
+  CHECK(read().size() == made.bytes);
   caf::anon_send_exit(maker, caf::exit_reason::user_shutdown);
 }

@@ -47,3 +47,23 @@ TEST_CASE("after a commit, no more rows stay in memory than allowed") {
   }
   CHECK(in_memory <= 2);
 }
+
+TEST_CASE("a job that changes without changing its state does not write the row of its batch") {
+  Connection connection{":memory:", Connection::Access::read_write};
+  migrate(connection);
+  BatchRows rows{connection, 1};
+  REQUIRE(rows.open(7, {}, at_ms(1)));
+  rows.add(*sketch_job({.id = 1, .batch = 7}));
+  rows.save();
+
+  const auto rows_written_by = [&](JobState after) {
+    Standing queued;
+    queued.batch = 7;
+    const auto before = sqlite3_total_changes(connection.handle());
+    rows.change(queued, after, std::nullopt);
+    rows.save();
+    return sqlite3_total_changes(connection.handle()) - before;
+  };
+  CHECK(rows_written_by(JobState::queued) == 0);
+  CHECK(rows_written_by(JobState::running) == 1);
+}

@@ -74,7 +74,8 @@ class Users {
     const auto job = sketch_job({.id = id,
                                  .entity = "e" + std::to_string(draw(5)),
                                  .customer = draw(2) == 0 ? "a" : "b",
-                                 .priority = static_cast<int>(1 + draw(9))});
+                                 .priority = static_cast<int>(1 + draw(9)),
+                                 .batch = id % 3});
     if (!used_.insert(id).second) return;
     client_.ask(InsertJob{job});
     jobs_[id] = job;
@@ -320,6 +321,23 @@ TEST_CASE("two entities whose hashes are equal have lines of their own") {
     REQUIRE(recorded.promoted);
     CHECK(recorded.promoted->id == 4);
   }
+}
+
+TEST_CASE("a list of an entity's jobs ends with them, although another entity has its hash") {
+  const std::string one = "8yn0iYCKYHlIj4-BwPqk";
+  const std::string other = "GReLUrM4wMqfg9yzV3KQ";
+  REQUIRE(entity_hash(one) == entity_hash(other));
+  SqliteUnderTest under_test{generations_of(2)};
+  Client client{under_test};
+  client.ask(InsertJob{sketch_job({.id = 1, .entity = other})});
+  client.ask(InsertJob{sketch_job({.id = 2, .entity = one})});
+  for (JobId id = 3; id <= 10; ++id) client.ask(InsertJob{sketch_job({.id = id})});
+  REQUIRE(setting(under_test.database(), "indexed_id") >= 2);
+  JobFilter filter;
+  filter.entity_id = one;
+  const auto page = client.ask(ListJobs{filter, 0, 1});
+  CHECK(ids(page.jobs) == Ids{2});
+  CHECK(page.next == 0);
 }
 
 // Keys of stored tables: these values must never change.

@@ -93,6 +93,7 @@ TEST_CASE("backlogs are listed in order, page by page") {
     ListBacklogs request{{}, {}, {}, 3};
     for (int page = 0; page < 4; ++page) {
       const auto backlogs = client.ask(request).backlogs;
+      CHECK(backlogs.size() <= 3);
       for (const auto& backlog : backlogs) found.push_back(backlog);
       if (backlogs.size() < 3) break;
       request = {backlogs.back().cell, backlogs.back().customer, backlogs.back().product, 3};

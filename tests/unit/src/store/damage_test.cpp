@@ -121,6 +121,39 @@ struct SampleLog {
   std::string checkpointed;  ///< The database, with what the log has.
 };
 
+/// The log as a machine writes it whose words are big-endian (SQLite's file format, section 4.2).
+std::string with_big_endian_checksums(std::string log) {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  const auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t byte = 0; byte < 4; ++byte)
+      value = value << 8 | static_cast<unsigned char>(log[at + byte]);
+    return value;
+  };
+  const auto add = [&](std::size_t from, std::size_t to) {
+    for (; from < to; from += 8) {
+      first += word(from) + second;
+      second += word(from + 4) + first;
+    }
+  };
+  const auto put = [&](std::size_t at) {
+    for (std::size_t byte = 0; byte < 4; ++byte) {
+      log[at + byte] = static_cast<char>(first >> (24 - 8 * byte));
+      log[at + 4 + byte] = static_cast<char>(second >> (24 - 8 * byte));
+    }
+  };
+  log[3] |= 1;
+  add(0, 24);
+  put(24);
+  for (auto at = wal_header_bytes; at + frame_bytes <= log.size(); at += frame_bytes) {
+    add(at, at + 8);
+    add(at + 24, at + frame_bytes);
+    put(at + 16);
+  }
+  return log;
+}
+
 }  // namespace
 
 /// Computed here once more: celld refuses a database whose checksums another release wrote in
@@ -221,6 +254,25 @@ TEST_CASE("a log that lacks a commit differs from one that a power cut interrupt
     if (frame < last_two) CHECK(log.flip_is_found(at));
     if (frame >= log.ends[log.ends.size() - 2]) CHECK_FALSE(log.flip_is_found(at));
   }
+}
+
+TEST_CASE("a log in which the salts of a frame have changed lacks the commits behind it") {
+  const SampleLog log;
+  const auto last_two = log.ends[log.ends.size() - 3];
+  for (std::size_t frame = 0; frame < last_two; ++frame) {
+    for (std::size_t at = 8; at < 16; ++at) {
+      INFO("frame " << frame << ", byte " << at);
+      CHECK(log.flip_is_found(wal_header_bytes + frame * frame_bytes + at));
+    }
+  }
+}
+
+TEST_CASE("a log that a big-endian machine wrote is verified by the same rules") {
+  const SampleLog log;
+  auto bytes = with_big_endian_checksums(log.whole);
+  CHECK_FALSE(log.lost(bytes));
+  bytes[wal_header_bytes + 100] ^= 1;
+  CHECK(log.lost(bytes));
 }
 
 TEST_CASE("a log whose header was being replaced lacks nothing that the database has") {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "cells/model/quota.hpp"
 #include "src/repr_digest.hpp"
 #include "src/store/schema.hpp"
 #include "tests/unit/src/store/index_tables.hpp"
@@ -293,6 +294,21 @@ TEST_CASE("the migration to version 10 sums the bytes of unfinished jobs, indexe
              " FROM jobs WHERE state < 5 GROUP BY cell, origin ORDER BY cell, origin"));
 }
 
+TEST_CASE("the bytes of a job in SQL are those that celld counts, with and without parameters") {
+  Connection connection{":memory:", Connection::Access::read_write};
+  migrate(connection);  // Defines the function.
+  JobSpec spec;
+  spec.entity.id = "e24.example";
+  spec.labels = {{"team", "mail"}};
+  const auto bytes = [&](const std::string& parameters) {
+    const auto sql = "SELECT job_bytes(" + parameters + R"(, 'e24.example', '{"team":"mail"}'))";
+    return static_cast<std::uint64_t>(connection.query_integer(sql.c_str()));
+  };
+  CHECK(bytes("NULL") == queued_bytes(spec));
+  spec.parameters = R"({"size":12})";
+  CHECK(bytes("'" + spec.parameters + "'") == queued_bytes(spec));
+}
+
 TEST_CASE("keys that an older celld had begun to move are in one table after the migration") {
   TemporaryDirectory directory;
   const auto path = (directory.path() / "celld.db").string();
@@ -319,6 +335,18 @@ TEST_CASE("keys that an older celld had begun to move are in one table after the
     CHECK(count(indexed) > 0);
     CHECK(count(" NOT" + indexed) == 0);
   }
+}
+
+TEST_CASE("a database of every version before the latest holds an older schema, but no new one") {
+  Connection connection{":memory:", Connection::Access::read_write};
+  CHECK_FALSE(holds_older_schema(connection));
+  for (std::int64_t version = 1; version < schema_version; ++version) {
+    INFO("version " << version);
+    migrate(connection, version);
+    CHECK(holds_older_schema(connection));
+  }
+  migrate(connection);
+  CHECK_FALSE(holds_older_schema(connection));
 }
 
 TEST_CASE("the temporary files of a migration are beside the database") {

@@ -60,6 +60,15 @@ TEST_CASE("a partition has the generations of so many jobs") {
   CHECK(database.count("index_partitions WHERE after_id = 300 AND jobs = 8") == 1);
 }
 
+TEST_CASE("after a start, the newest partition counts the jobs that it has had before") {
+  KeysInMemory database;
+  for (int generation = 0; generation < 5; ++generation) {
+    Index{database}.partitions.start_generation(4, generation * 100);
+  }
+  CHECK(database.count("index_partitions WHERE after_id = 0 AND jobs = 12") == 1);
+  CHECK(database.count("index_partitions WHERE after_id = 300 AND jobs = 8") == 1);
+}
+
 TEST_CASE("a key goes to the newest partition that begins before its job and its place") {
   KeysInMemory database;
   Index index{database};

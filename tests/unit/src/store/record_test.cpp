@@ -125,4 +125,5 @@ TEST_CASE("values that do not go together are an error") {
   check_faulty(queued, "expires_at = 9000", "due time");
   check_faulty(retrying(queued, at_ms(9000)), "due_at = NULL", "due time");
   check_faulty(ended(queued, JobState::failed), "turn = 16", "turn");
+  check_faulty(ended(queued, JobState::failed), "step = 2", "step");  // It has one step.
 }

@@ -31,6 +31,7 @@ TEST_CASE("a job with a key in use is not added, and the answer has the job that
     const auto again = client.ask(InsertJob{sketch_job({.id = 2}), key});
     REQUIRE(again.holder.job);
     CHECK(*again.holder.job == *first);
+    CHECK_FALSE(again.runnable);
     CHECK(again.holder.same_request);
     CHECK_FALSE(
         client.ask(InsertJob{sketch_job({.id = 3}), {{"k-1", "other"}}}).holder.same_request);

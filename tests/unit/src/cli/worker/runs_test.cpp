@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "src/providers/steady_now.hpp"
 #include "tests/unit/catch.hpp"
 
 using namespace celld;
@@ -139,6 +140,17 @@ TEST_CASE("a worker sends a report only once at a time, and again without an ans
         std::vector<std::string>{"L2"});
   small.runs.on_no_answer("L1");
   CHECK(std::get<Runs::Reports>(small.runs.next_delivery()).leases == first.leases);
+}
+
+TEST_CASE("a heartbeat that is due is sent between two requests with reports") {
+  SmallRuns small;
+  small.runs.begin(leases(8));  // There is no room for the command of the last.
+  small.wait_until_none_runs();
+  // The answer to an old heartbeat makes the next one due.
+  small.runs.on_term({"L8", "", providers::steady_now() - 1min}, {10min, false});
+  CHECK(std::holds_alternative<Runs::Reports>(small.runs.next_delivery()));
+  CHECK(std::holds_alternative<Runs::Heartbeat>(small.runs.next_delivery()));
+  CHECK(std::holds_alternative<Runs::Reports>(small.runs.next_delivery()));
 }
 
 TEST_CASE("a worker keeps a report beyond the end of its lease, until it stops") {

@@ -453,6 +453,36 @@ TEST_CASE("a batch that is held back by a rate makes room for another, and names
   CHECK(answer.body["errors"][0]["type"] == "/problems/quota-exceeded");
 }
 
+TEST_CASE("a batch that has paused only briefly makes no room for another") {
+  http::test::RunningServer server;
+  auto paused = server.connect();
+  auto refused = server.connect();
+  BatchLimits limits;
+  limits.reading_max = 1;
+  Desk desk{limits};
+  desk.begin(server, paused);
+  desk.send_lines(desk.begin(server, refused), 0, 0);
+  desk.take_messages();
+  CHECK(refused.receive().value().status == 503);
+}
+
+TEST_CASE("a batch whose body has ended leaves its place to another") {
+  http::test::RunningServer server;
+  auto ended = server.connect();
+  auto next = server.connect();
+  BatchLimits limits;
+  limits.reading_max = 1;
+  Desk desk{limits};
+  desk.script->submit = [](const cells::SubmitJob& message) {
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  desk.send_lines(desk.begin(server, ended), 1, 0);
+  desk.take_messages();
+  desk.send_lines(desk.begin(server, next), 0, 0);
+  desk.take_messages();
+  CHECK(next.receive().value().status == 202);
+}
+
 TEST_CASE("a client that prefers to wait is answered when all jobs of its batch have ended") {
   Daemon daemon;
   std::atomic<int> looks{0};

@@ -235,6 +235,16 @@ TEST_CASE("a request that does not wait is held for a second at most") {
   CHECK(daemon.script->withdrawn.size() == 1);
 }
 
+TEST_CASE("a wait may last longer than the time between two looks at the workers") {
+  SteppedLeaseGateway gateway;
+  gateway.ask(2s);
+  gateway.pass(1500ms);
+  CHECK(gateway.script->withdrawn.empty());
+  gateway.pass(1500ms);
+  REQUIRE(gateway.script->withdrawn.size() == 1);
+  CHECK(gateway.client.receive().value().status == 200);
+}
+
 TEST_CASE("after many short waits, the workers that still wait are looked at once a second") {
   SteppedLeaseGateway gateway;
   gateway.ask(std::chrono::minutes{1});

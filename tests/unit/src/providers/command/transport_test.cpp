@@ -243,6 +243,21 @@ TEST_CASE("a command that hangs is gone with all of its group within 100 ms of i
   for (const auto pid : test::wait_for_numbers(pids, 2)) CHECK_FALSE(test::exists(pid));
 }
 
+TEST_CASE("the end of a command is reported while another one runs") {
+  const test::Directory directory;
+  Commands commands;
+  const auto pids = directory / "pids";
+  const auto lease = commands.next_lease();
+  auto other = commands.start(
+      lease,
+      script("echo $$ >> " + pids + "; while [ -e " + pids + " ]; do sleep 0.1; done", "{}", 600s));
+  test::wait_for_numbers(pids, 1);
+  CHECK(commands.run(script("true")).end == End::exited);
+  auto gone = commands.abort(lease);
+  REQUIRE(gone.wait_for(test::command_patience) == std::future_status::ready);
+  CHECK(other.get().end == End::aborted);
+}
+
 TEST_CASE("a stopped command is killed at its deadline") {
   Commands commands;
   CHECK(commands.run(script("kill -STOP $$", "{}", 200ms)).end == End::timed_out);

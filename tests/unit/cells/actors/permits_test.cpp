@@ -87,6 +87,21 @@ LaneHolder::behavior_type without_jobs(LaneHolder::pointer, int* heard) {
           [](const EndLease&) { return LeaseEnded{}; }};
 }
 
+/// Of so many calls, one after the other, those for the customer `quick`. They take a quarter of
+/// the time of the others.
+int calls_of_quick(Protected& engine, int count) {
+  int found = 0;
+  for (int turn = 0; turn < count; ++turn) {
+    REQUIRE(engine.in_flight() == 1);
+    const JobId job = engine.first_in_flight();
+    const bool is_quick = engine.stored(job)->spec->customer == "quick";
+    found += is_quick ? 1 : 0;
+    engine.pass(milliseconds{is_quick ? 10 : 40});
+    engine.succeed(job);
+  }
+  return found;
+}
+
 }  // namespace
 
 // --- Turns ---------------------------------------------------------------------------------------
@@ -124,16 +139,7 @@ TEST_CASE("a protected service and an unprotected one share a slot by the time o
     quick.spec.customer = "quick";
     engine.submit(std::move(quick));
   }
-  int of_quick = 0;
-  for (int turn = 0; turn < 20; ++turn) {
-    REQUIRE(engine.in_flight() == 1);
-    const JobId job = engine.first_in_flight();
-    const bool is_quick = engine.stored(job)->spec->customer == "quick";
-    of_quick += is_quick ? 1 : 0;
-    engine.pass(milliseconds{is_quick ? 10 : 40});
-    engine.succeed(job);
-  }
-  CHECK(of_quick >= 14);  // Four of five in the long run.
+  CHECK(calls_of_quick(engine, 20) >= 14);  // Four of five in the long run.
 }
 
 // --- Limits --------------------------------------------------------------------------------------
@@ -188,15 +194,7 @@ TEST_CASE("cells share a limited service by the time of their calls") {
     engine.submit("quick", "q" + std::to_string(n));
     engine.submit("slow", "s" + std::to_string(n));
   }
-  int of_quick = 0;
-  for (int turn = 0; turn < 20; ++turn) {
-    const JobId job = engine.first_in_flight();
-    const bool is_quick = engine.stored(job)->spec->customer == "quick";
-    of_quick += is_quick ? 1 : 0;
-    engine.pass(milliseconds{is_quick ? 10 : 40});
-    engine.succeed(job);
-  }
-  CHECK(of_quick >= 14);  // Four of five in the long run.
+  CHECK(calls_of_quick(engine, 20) >= 14);  // Four of five in the long run.
 }
 
 TEST_CASE("the customers of a cell take turns at a limited service") {

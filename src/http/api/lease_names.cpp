@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 
 #include "src/http/api/base64url.hpp"
 
@@ -33,14 +34,31 @@ std::uint64_t take(const std::uint8_t* bytes) {
   return number;
 }
 
-Code code_of(const std::array<std::uint8_t, 16>& key, const std::uint8_t* payload) {
+using Mac = std::unique_ptr<EVP_MAC, void (*)(EVP_MAC*)>;
+using MacState = std::unique_ptr<EVP_MAC_CTX, void (*)(EVP_MAC_CTX*)>;
+
+void require(bool done) {
+  if (!done) throw std::runtime_error("OpenSSL has no HMAC with SHA-256");
+}
+
+MacState keyed_mac(const std::array<std::uint8_t, 16>& key) {
+  const Mac hmac{EVP_MAC_fetch(nullptr, "HMAC", nullptr), EVP_MAC_free};
+  require(hmac != nullptr);
+  MacState state{EVP_MAC_CTX_new(hmac.get()), EVP_MAC_CTX_free};
+  std::string digest = "SHA256";
+  const OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+      OSSL_PARAM_construct_end()};
+  require(state && EVP_MAC_init(state.get(), key.data(), key.size(), parameters) == 1);
+  return state;
+}
+
+Code code_of(const EVP_MAC_CTX& keyed, const std::uint8_t* payload) {
+  const MacState state{EVP_MAC_CTX_dup(&keyed), EVP_MAC_CTX_free};
   std::array<std::uint8_t, EVP_MAX_MD_SIZE> whole{};
-  unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), payload, payload_bytes,
-           whole.data(), &size) == nullptr ||
-      size < code_bytes) {
-    throw std::runtime_error("OpenSSL has no HMAC with SHA-256");
-  }
+  std::size_t size = 0;
+  require(state && EVP_MAC_update(state.get(), payload, payload_bytes) == 1 &&
+          EVP_MAC_final(state.get(), whole.data(), &size, whole.size()) == 1);
   Code code{};
   std::copy_n(whole.begin(), code.size(), code.begin());
   return code;
@@ -48,15 +66,17 @@ Code code_of(const std::array<std::uint8_t, 16>& key, const std::uint8_t* payloa
 
 }  // namespace
 
-LeaseNames::LeaseNames(const std::array<std::uint64_t, 2>& secret) : key_{} {
-  put(secret[1], put(secret[0], key_.begin()));
+LeaseNames::LeaseNames(const std::array<std::uint64_t, 2>& secret) {
+  std::array<std::uint8_t, 16> key{};
+  put(secret[1], put(secret[0], key.begin()));
+  keyed_ = keyed_mac(key);
 }
 
 std::string LeaseNames::name(const NamedLease& lease) const {
   Bytes bytes{};
   const auto code_at =
       put(lease.lease.counter, put(lease.lease.epoch, put(lease.job, bytes.begin())));
-  const auto code = code_of(key_, bytes.data());
+  const auto code = code_of(*keyed_, bytes.data());
   std::copy(code.begin(), code.end(), code_at);
   return base64url(bytes.data(), bytes.size());
 }
@@ -64,7 +84,7 @@ std::string LeaseNames::name(const NamedLease& lease) const {
 std::optional<NamedLease> LeaseNames::parse(std::string_view name) const {
   const auto bytes = parse_base64url(name);
   if (!bytes || bytes->size() != Bytes{}.size()) return std::nullopt;
-  const auto code = code_of(key_, bytes->data());
+  const auto code = code_of(*keyed_, bytes->data());
   if (CRYPTO_memcmp(code.data(), bytes->data() + payload_bytes, code.size()) != 0) {
     return std::nullopt;
   }

@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <openssl/evp.h>
 
 #include "cells/model/ids.hpp"
 
@@ -20,10 +23,11 @@ struct NamedLease {
 };
 
 /// A name contains the job, the lease and a message authentication code (HMAC-SHA-256, RFC 2104,
-/// cut to 128 bits) over both, in base64url (RFC 4648). Immutable.
+/// cut to 128 bits) over both, in base64url (RFC 4648). Immutable: any thread may use it.
 class LeaseNames {
  public:
-  /// With the same secret, names keep their meaning across restarts.
+  /// With the same secret, names keep their meaning across restarts. Throws std::runtime_error
+  /// where OpenSSL has no HMAC or no SHA-256.
   explicit LeaseNames(const std::array<std::uint64_t, 2>& secret);
 
   std::string name(const NamedLease& lease) const;
@@ -31,7 +35,8 @@ class LeaseNames {
   std::optional<NamedLease> parse(std::string_view name) const;
 
  private:
-  std::array<std::uint8_t, 16> key_;
+  /// Has the key, and nothing to authenticate. The preparation of a key costs more than a code.
+  std::shared_ptr<const EVP_MAC_CTX> keyed_;
 };
 
 }  // namespace celld::api

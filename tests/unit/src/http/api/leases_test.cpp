@@ -114,6 +114,13 @@ class SteppedLeaseGateway : public SteppedSystem {
 
 }  // namespace
 
+// Leases outlive an upgrade of celld, so their names must too. This one is HMAC-SHA-256 as Python's
+// hmac module computes it.
+TEST_CASE("the name of a lease stays the same from version to version") {
+  CHECK(LeaseNames{{1, 2}}.name({42, {3, 4}}) ==
+        "AAAAAAAAACoAAAAAAAAAAwAAAAAAAAAEkp2Qu_z8x-S-0yXkyiJN6A");
+}
+
 TEST_CASE("the name of a lease can be read with its secret alone") {
   const NamedLease lease{42, a_lease};
   const std::string name = lease_names.name(lease);

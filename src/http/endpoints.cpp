@@ -75,6 +75,7 @@ Endpoints::Found Endpoints::find(const std::string& method, std::string_view mat
   Found found;
   std::optional<std::vector<std::string_view>> captures;
   const auto path = std::find_if(paths_.begin(), paths_.end(), [&](const Path& each) {
+    if (!match_path.starts_with(each.start)) return false;
     captures = http::match_path(each.pattern, match_path);
     return captures.has_value();
   });
@@ -107,6 +108,7 @@ Endpoints::Path& Endpoints::path_of(std::string&& pattern) {
                                   [&](const Path& path) { return path.pattern == pattern; });
   if (known != paths_.end()) return *known;
   auto& path = paths_.emplace_back();
+  path.start = pattern.substr(0, pattern.find(any_segment));
   path.pattern = std::move(pattern);
   return path;
 }

@@ -54,6 +54,7 @@ class Endpoints {
   };
   struct Path {
     std::string pattern;
+    std::string start;  ///< Of the pattern, up to the first `{}`. Every match begins with it.
     std::map<std::string, Entry> handlers;
     std::map<std::string, StreamEntry, std::less<>> stream_handlers;
   };

@@ -29,7 +29,10 @@ class CellActor : public Cell::base {
     context_->options.probe->spawned("cell", setup_.key, caf::actor_cast<caf::actor>(this));
     start();
     return {
+        // CAF tries the handlers in this order, so those that each job needs come first.
         [this](SubmitJob& message) { return delegate(dispatcher_, std::move(message)); },
+        [this](const GrantLeases& message) { return delegate(dispatcher_, message); },
+        [this](const EndLease& message) { return ask_dispatcher<LeaseEnded>(message); },
         [this](const CancelJob& message) { return delegate(dispatcher_, message); },
         [this](const ReopenJob& message) { return delegate(dispatcher_, message); },
         [this](const DescribeCell&) { return describe(); },
@@ -56,13 +59,11 @@ class CellActor : public Cell::base {
         },
         [this](const ReleaseJobs& message) { return ask_dispatcher<JobsReleased>(message); },
         [this](const TakeOver& message) { return ask_dispatcher<TakenOver>(message); },
-        [this](const GrantLeases& message) { return delegate(dispatcher_, message); },
         [this](const GrantPermits& message) { return delegate(dispatcher_, message); },
         [this](const DeclineSlot& message) { send(dispatcher_, message); },
         [this](const DescribeLane& message) { return ask_dispatcher<LaneDescribed>(message); },
         [this](const ReturnLeases& message) { send(dispatcher_, message); },
         [this](const ExtendLease& message) { return ask_dispatcher<LeaseExtended>(message); },
-        [this](const EndLease& message) { return ask_dispatcher<LeaseEnded>(message); },
         [this](const JobsLeft& message) { send(owner_, message); },
         [this](const GracefulStop&) { return graceful_stop(); },
         [this](const HandBack& message) { return ask_dispatcher<HandedBack>(message); },

@@ -24,7 +24,10 @@ CellDispatcherActor::CellDispatcherActor(caf::actor_config& config, EngineOption
 CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
   begin();
   return {
+      // CAF tries the handlers in this order, so those that each job needs come first.
       [this](SubmitJob& message) { return submit(message); },
+      [this](RequestLeases& message) { return delegate(context_->desk, std::move(message)); },
+      [this](EndLease& message) { return to_holder<LeaseEnded>(std::move(message)); },
       [this](CancelJob& message) { return cancel(message); },
       [this](ReopenJob& message) { return reopen_job(message); },
       [this](const DescribeCell& message) { return describe(message.cell); },
@@ -37,11 +40,9 @@ CellDispatcher::behavior_type CellDispatcherActor::make_behavior() {
       [this](const ResetService& message) {
         return list_services(message.service, DescribeService{true});
       },
-      [this](RequestLeases& message) { return delegate(context_->desk, std::move(message)); },
       [this](WithdrawRequests& message) { send(context_->desk, std::move(message)); },
       [this](ReturnLeases& message) { send(context_->desk, std::move(message)); },
       [this](ExtendLease& message) { return to_holder<LeaseExtended>(std::move(message)); },
-      [this](EndLease& message) { return to_holder<LeaseEnded>(std::move(message)); },
       [this](const FindLease& message) { return delegate(context_->desk, message); },
       [this](ListLeases& message) { return delegate(context_->desk, std::move(message)); },
       [this](const JobsLeft& message) { take_over(message.customer, message.product, [] {}); },

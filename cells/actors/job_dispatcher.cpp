@@ -38,13 +38,16 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
   context_->options.probe->spawned("dispatcher", key_, caf::actor_cast<caf::actor>(this));
   load_cell();
   return {
+      // CAF tries the handlers in this order, so those that each job needs come first.
       [this](SubmitJob& message) { return submit(message.request); },
-      [this](const CancelJob& message) { return cancel(message.job->id); },
-      [this](const ReopenJob& message) { return reopen_job(message.job); },
       [this](const ReadyForJob& message) { worker_ready(message.worker); },
-      [this](const WithdrawReady& message) { withdraw(message.worker); },
       [this](const JobWorkStarted& message) { work_started(message); },
       [this](JobWorkCompleted& message) { completed(message.lease, message.outcome); },
+      [this](const GrantLeases& message) { return grant(message); },
+      [this](EndLease& message) { return end_lease(message); },
+      [this](const CancelJob& message) { return cancel(message.job->id); },
+      [this](const ReopenJob& message) { return reopen_job(message.job); },
+      [this](const WithdrawReady& message) { withdraw(message.worker); },
       [this](ConfigureCell& message) { change_terms(message); },
       [this](const ReleaseJobs& message) { return release(message); },
       [this](const TakeOver& message) { return take_over(message.from); },
@@ -84,13 +87,11 @@ JobDispatcher::behavior_type JobDispatcherActor::make_behavior() {
       },
       [this](const HandBack&) { return hand_back(); },
       [this](const AskIdle&) { return answer_idle(); },
-      [this](const GrantLeases& message) { return grant(message); },
       [this](const GrantPermits& message) { return take_permits(message); },
       [this](const DescribeLane& message) { return describe_lane(message.service); },
       [this](const DeclineSlot& message) { decline_slot(message.service); },
       [this](const ReturnLeases& message) { return_leases(message.leases); },
       [this](const ExtendLease& message) { return extend(message); },
-      [this](EndLease& message) { return end_lease(message); },
       [this](const Tick& message) { tick(message.at); },
   };
 }

@@ -24,17 +24,19 @@ class LeaseDeskActor : public LeaseDesk::base {
 
   behavior_type make_behavior() override {
     return {
+        // CAF tries the handlers in this order, so those that each job needs come first.
         [this](const RequestLeases& message) { return add(message); },
-        [this](const WithdrawRequests& message) {
-          for (const auto request : message.requests) stop_waiting(request);
-        },
-        [this](const ReturnLeases& message) { give_back(message.leases); },
-        [this](const ExtendLease& message) { return extend(message); },
         [this](EndLease& message) -> caf::result<LeaseEnded> {
           const auto found = out_.find(message.lease);
           if (found == out_.end()) return LeaseEnded{};
           return delegate(found->second.cell, std::move(message));
         },
+        [this](const LeaseOver& message) { over(message); },
+        [this](const WithdrawRequests& message) {
+          for (const auto request : message.requests) stop_waiting(request);
+        },
+        [this](const ReturnLeases& message) { give_back(message.leases); },
+        [this](const ExtendLease& message) { return extend(message); },
         [this](const FindLease& message) {
           const auto found = out_.find(message.lease);
           return LeaseFound{found == out_.end() ? std::nullopt
@@ -54,7 +56,6 @@ class LeaseDeskActor : public LeaseDesk::base {
         },
         [this](const SlotOffered& message) { offered(message); },
         [this](const LeaseKept& message) { keep(message); },
-        [this](const LeaseOver& message) { over(message); },
         [this](const ChangeLimits& message) { change_limits(message); },
         [this](const Tick& message) { tick(message.at); },
     };

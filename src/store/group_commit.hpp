@@ -258,6 +258,19 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
   auto& store = self->state;
   store.start(self, std::move(backend), options);
   return {
+      // CAF tries the handlers in this order, so those that each job needs come first.
+      [&store](const InsertJob& request) {
+        return store.template perform<JobInserted>(request, approximate_bytes(*request.job));
+      },
+      [&store](const ClaimJob& request) { store.note(request, approximate_bytes(*request.job)); },
+      [&store](const RecordJob& request) {
+        return store.template perform<JobRecorded>(request, approximate_bytes(*request.job));
+      },
+      [&store](const FlushStore& request) { return store.template perform<StoreFlushed>(request); },
+      [&store](CommitGroup due) { store.commit_group(due.group); },
+      [&store](const FetchRunnable& request) {
+        return store.template perform<RunnableFetched>(request);
+      },
       [&store](const StartEpoch& request) { return store.template perform<EpochStarted>(request); },
       [&store](const LoadCells& request) { return store.template perform<CellsLoaded>(request); },
       [&store](const ListBacklogs& request) {
@@ -266,14 +279,7 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
       [&store](const MoveJobs& request) { return store.template perform<JobsMoved>(request); },
       [&store](const CountNeeds& request) { return store.count_needs(request); },
       [&store](const LoadCell& request) { return store.template perform<CellLoaded>(request); },
-      [&store](const InsertJob& request) {
-        return store.template perform<JobInserted>(request, approximate_bytes(*request.job));
-      },
       [&store](const FindKeyHolder& request) { return store.template perform<KeyHolder>(request); },
-      [&store](const ClaimJob& request) { store.note(request, approximate_bytes(*request.job)); },
-      [&store](const RecordJob& request) {
-        return store.template perform<JobRecorded>(request, approximate_bytes(*request.job));
-      },
       [&store](const CancelWaiting& request) {
         return store.template perform<WaitingCancelled>(request);
       },
@@ -285,9 +291,6 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
         return store.template perform<HoldsReleased>(request);
       },
       [&store](const ChangeLane& request) { store.note(request); },
-      [&store](const FetchRunnable& request) {
-        return store.template perform<RunnableFetched>(request);
-      },
       [&store](const AdvanceDue& request) { return store.template perform<DueAdvanced>(request); },
       [&store](const PruneEnded& request) { return store.template perform<EndedPruned>(request); },
       [&store](const OpenBatch& request) { return store.template perform<BatchOpened>(request); },
@@ -313,8 +316,6 @@ CommittingStore::behavior_type group_commit(typename GroupCommit<Backend>::Point
       [&store](const SetCellOverride& request) {
         return store.template perform<CellOverrideSet>(request);
       },
-      [&store](const FlushStore& request) { return store.template perform<StoreFlushed>(request); },
-      [&store](CommitGroup due) { store.commit_group(due.group); },
       [&store](CommitClaims) { store.commit_claims(); },
   };
 }

@@ -54,6 +54,19 @@ class MixedStoreActor final : public JobStore::base {
   behavior_type make_behavior() override {
     link_to(other_);
     return {
+        // CAF tries the handlers in this order, so those that each job needs come first.
+        [this](InsertJob& request) { return insert(request); },
+        [this](const ClaimJob& request) {
+          request.job->durability == Durability::memory ? note(request) : send(other_, request);
+        },
+        [this](const RecordJob& request) { return record(request); },
+        [this](const FlushStore& request) {
+          if (!request.durability) note_batches(memory_->batches.take_unnoted());
+          return by_kind<StoreFlushed>(request.durability.value_or(Durability::disk), request);
+        },
+        [this](const FetchRunnable& request) {
+          return by_kind<RunnableFetched>(request.durability, request);
+        },
         [this](const StartEpoch& request) { return start_epoch(request); },
         [this](const LoadCells& request) { return load_cells(request); },
         [this](const ListBacklogs& request) { return list_backlogs(request); },
@@ -62,12 +75,7 @@ class MixedStoreActor final : public JobStore::base {
         [this](const LoadCell& request) {
           return by_kind<CellLoaded>(request.durability, request);
         },
-        [this](InsertJob& request) { return insert(request); },
         [this](const FindKeyHolder& request) { return find_key_holder(request); },
-        [this](const ClaimJob& request) {
-          request.job->durability == Durability::memory ? note(request) : send(other_, request);
-        },
-        [this](const RecordJob& request) { return record(request); },
         [this](const CancelWaiting& request) {
           return by_kind<WaitingCancelled>(kind_of(request.id), request);
         },
@@ -82,9 +90,6 @@ class MixedStoreActor final : public JobStore::base {
         },
         [this](const ChangeLane& request) {
           kind_of(request.id) == Durability::memory ? note(request) : send(other_, request);
-        },
-        [this](const FetchRunnable& request) {
-          return by_kind<RunnableFetched>(request.durability, request);
         },
         [this](const AdvanceDue& request) {
           return by_kind<DueAdvanced>(request.durability, request);
@@ -102,10 +107,6 @@ class MixedStoreActor final : public JobStore::base {
         },
         [this](const AdvanceSchedule& request) { return delegate(other_, request); },
         [this](const SetCellOverride& request) { return delegate(other_, request); },
-        [this](const FlushStore& request) {
-          if (!request.durability) note_batches(memory_->batches.take_unnoted());
-          return by_kind<StoreFlushed>(request.durability.value_or(Durability::disk), request);
-        },
     };
   }
 

@@ -265,7 +265,7 @@ std::uint64_t bytes_written() {
   throw std::runtime_error("/proc/self/io has no wchar");
 }
 
-/// Of all threads of this process.
+/// The processor time of all threads of this process, so far.
 double cpu_us() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

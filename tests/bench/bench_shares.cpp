@@ -60,7 +60,7 @@ struct Attempt {
   std::int64_t ended_ms = 0;
 };
 
-/// Of all jobs that succeeded.
+/// The attempts of the jobs that match `query` and succeeded.
 std::vector<Attempt> attempts(ApiClient& client, const std::string& query) {
   std::vector<Attempt> found;
   for (json next; !next.is_null() || found.empty();) {

@@ -22,7 +22,7 @@ double median(const std::vector<double>& values) {
   return percentile(values, 0.5);
 }
 
-/// Of this thread, so far.
+/// The voluntary context switches of this thread, so far.
 long voluntary_switches() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);

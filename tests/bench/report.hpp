@@ -14,7 +14,7 @@ namespace celld::bench {
 /// none.
 double percentile(std::vector<double> values, double part);
 
-/// Of the last minute. Other load on the machine distorts the figures.
+/// The load average of the last minute. Other load on the machine distorts the figures.
 double load_average();
 
 /// What it costs to overwrite 16 KiB of a file and sync it, which is what a commit waits for.

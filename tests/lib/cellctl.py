@@ -9,6 +9,7 @@ import threading
 import time
 
 from daemon import DEADLINE_S, SLOWDOWN, EndToEnd, wait_until
+from ports import free_port
 
 OK, FAILED, USAGE, REFUSED, NOT_FOUND, UNAVAILABLE, NOT_ENDED, OUTPUT = range(8)
 
@@ -60,6 +61,11 @@ class CellctlTest(EndToEnd):
         if self.daemon and self.daemon.port:
             env["CELLD_URL"] = f"http://{self.daemon.host}:{self.daemon.port}"
         return {**env, **more}
+
+    def keep_port(self):
+        """To be called before `start`: celld serves at one port, also after a restart."""
+        self.arguments = ["--listen", f"127.0.0.1:{free_port()}",
+                          "--data", os.path.join(self.directory, "data")]
 
     def run_cellctl(self, *arguments, code=OK, stdin=None, **environment):
         done = subprocess.run([binary(), *arguments], env=self.environment(**environment),

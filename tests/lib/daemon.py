@@ -45,9 +45,12 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
 
 
 def stays(condition, what, seconds=0.3):
-    """Checks for a while that `condition()` stays true: for events that must not happen."""
+    """Checks for a while, and at its end, that `condition()` stays true: for events that must not
+    happen."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    is_last = False
+    while not is_last:
+        is_last = time.monotonic() >= until
         if not condition():
             raise AssertionError(f"did not stay: {what}")
         time.sleep(0.01)
@@ -216,6 +219,7 @@ class EndToEnd(unittest.TestCase):
     """A fake provider and, once a test has called `start`, a daemon and a client."""
 
     variables = None  # More variables of the daemon's environment.
+    arguments = None  # The daemon's arguments, in place of the usual ones.
 
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="celld-e2e-")
@@ -232,7 +236,7 @@ class EndToEnd(unittest.TestCase):
 
     def start(self, config=None, **changes):
         self.daemon = Daemon(config or a_config(self.provider, **changes), self.directory,
-                             environment=self.variables)
+                             self.arguments, self.variables)
         self.daemon.start()
         self.client = self.daemon.client()
         self.addCleanup(self.end)

@@ -72,7 +72,7 @@ class RunTests(unittest.TestCase):
             stderr=subprocess.STDOUT, text=True, timeout=DEADLINE_S)
         return done.returncode, re.sub(r"\d+\.\d\d s: ", "0 s: ", done.stdout)
 
-    def test_each_test_has_a_line_with_its_outcome_behind_what_it_said(self):
+    def test_each_test_has_a_line_with_its_outcome_after_what_it_printed(self):
         code, output = self.run_tests("Mixed")
         self.assertEqual(code, 1)
         self.assertTrue(output.startswith(

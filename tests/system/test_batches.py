@@ -9,7 +9,7 @@ import socket
 import time
 import unittest
 
-from daemon import DEADLINE_S, Client, EndToEnd, a_config, a_job, wait_until
+from daemon import DEADLINE_S, SLOWDOWN, Client, EndToEnd, a_config, a_job, wait_until
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
 TOKENS = {"operator": None, "portal": "acme", "shop": "acme"}
@@ -141,9 +141,11 @@ class Batches(BatchClient):
             answer = self.client.post("/v1/jobs", a_job(f"e{n}", services=["demo"]),
                                       Prefer="wait=60")
             self.assertEqual((answer.status, answer.json["state"]), (200, "succeeded"), answer)
-        self.assert_in_time("ten jobs of another customer", time.monotonic() - began_at, 3)
+        took_s = time.monotonic() - began_at
+        self.assert_in_time("ten jobs of another customer", took_s, 3)
         batch = self.client.get(flood.headers["location"]).json
-        self.assertGreater(batch["states"]["queued"], 0, "the batch still runs")
+        if took_s < 3:
+            self.assertGreater(batch["states"]["queued"], 0, "the batch still runs")
         self.client.request("POST", flood.headers["location"] + "/cancel")
 
     def test_a_resend_into_a_full_queue_passes_the_lines_that_it_holds(self):
@@ -191,7 +193,7 @@ class Batches(BatchClient):
             self.assertEqual((error["line"], error["status"]), (count + 1, 400))
 
     def test_a_pause_ends_a_batch_with_its_report(self):
-        self.start(limits={"body_timeout_ms": 300})
+        self.start(limits={"body_timeout_ms": int(1000 * SLOWDOWN)})
         sender = self.sender()
         sender.send(lines(keyed(n) for n in range(3)) + b'{}\n{"customer"')
         status, report = sender.answer()

@@ -102,12 +102,12 @@ class Capacity(EndToEnd):
                    capacity={"running_max": 3})
         gate = self.provider.hold("/dns")
         self.submit_many("acme", 2)
-        self.wait_for_running(acme=2)
+        wait_until(lambda: len(gate.waiting) == 2, "both jobs of acme are called")
         self.submit_many("bolt", 2)
-        self.wait_for_running(bolt=1)
+        self.wait_for_running(acme=2, bolt=1)
         self.assertEqual(self.cell("bolt")["pool"]["short_by"], 1)
         gate.let(1)
-        wait_until(lambda: self.running("acme") + self.running("bolt") == 3, "the slot is used")
+        self.wait_for_running(acme=1, bolt=2)
         gate.let_all()
 
 

@@ -22,6 +22,7 @@ import unittest
 from cellctl import (FAILED, NOT_ENDED, NOT_FOUND, OK, OUTPUT, REFUSED, UNAVAILABLE,
                      USAGE, CellctlTest, binary)
 from daemon import DEADLINE_S, a_config, a_job, wait_until
+from ports import free_port
 from provider import answer, slow
 from secure_daemon import Authority, SecureDaemon
 from terminal import open_terminal
@@ -254,10 +255,10 @@ class Requests(CellctlTest):
         url, _ = self.canned((200, {"Content-Type": "text/event-stream"},
                               b'event: job.state\ndata: {"id": "06f3k9v2m8qzr", "state": "running"}'
                               b"\n\n"))
-        done = self.run_cellctl("job", "wait", "06f3k9v2m8qzr", "--timeout", "700ms", "--url", url,
+        done = self.run_cellctl("job", "wait", "06f3k9v2m8qzr", "--timeout", "1500ms", "--url", url,
                                 code=NOT_ENDED)
         pauses = [int(ms) for ms in re.findall(r"; reconnecting in (\d+)ms\n", done.stderr)]
-        self.assertLessEqual(sum(pauses), 700)
+        self.assertTrue(0 < sum(pauses) <= 1500, pauses)
 
     def test_no_value_adds_a_line_to_a_request(self):
         url, requests = self.canned((202, {}, Repeating.JOB))
@@ -417,11 +418,11 @@ class Jobs(CellctlTest):
         self.assertEqual(json.loads(done.stdout), self.job(failing))
 
     def test_cellctl_waits_across_a_restart(self):
+        self.keep_port()
         self.start()
         self.provider.hold("/dns")
         job_id = self.submit(a_job())
         wait_until(lambda: self.provider.running(), "the job runs")
-        port = self.daemon.port
         following = self.begin("job", "events", job_id, "--json")
         self.assertEqual(json.loads(self.a_line(following.stdout))["state"], "running")
         waiting = self.begin("job", "wait", job_id)
@@ -430,7 +431,6 @@ class Jobs(CellctlTest):
         self.assertIn("reconnecting", self.a_line(following.stderr))
         self.provider.release_all()
         self.provider.rules.clear()
-        self.daemon.arguments = ["--listen", f"127.0.0.1:{port}", "--data", self.daemon.data]
         self.restart()
         self.assertEqual(waiting.wait(DEADLINE_S), OK)
         self.assertEqual(following.wait(DEADLINE_S), OK)
@@ -871,7 +871,9 @@ class Files(CellctlTest):
     def test_help_and_version_need_no_celld(self):
         self.assertRegex(self.cellctl("--version"), r"\Acellctl \d+\.\d+\.\d+\n\Z")
         self.assertIn("Exit codes", self.cellctl("--help"))
-        for words in re.findall(r"(?m)^  (\w+(?: \w+)?) {2,}", self.cellctl("--help")):
+        commands = re.findall(r"(?m)^  (\w+(?: \w+)?) {2,}", self.cellctl("--help"))
+        self.assertGreater(len(commands), 15)
+        for words in commands:
             page = self.cellctl(*words.split(), "--help")
             self.assertIn(f"cellctl {words}", page)
             self.assertIn("Example:", page)
@@ -1107,11 +1109,8 @@ class Batches(CellctlTest):
         self.assertEqual(sorted(job["entity"]["id"] for job in jobs[:-10]),
                          sorted(f"e{n}" for n in range(120)))
 
-    def test_a_broken_connection_is_resumed_only_if_each_line_has_a_key(self):
-        self.start()
-        port = self.daemon.port
-        self.daemon.kill()
-        environment = {"CELLD_URL": f"http://127.0.0.1:{port}"}
+    def test_a_file_whose_lines_have_keys_is_sent_again_while_celld_is_away(self):
+        environment = {"CELLD_URL": f"http://127.0.0.1:{free_port()}"}
         keyed = self.write([a_job("a", idempotency_key="k")], "keyed.ndjson")
         told = self.run_cellctl("submit", "-f", keyed, "--retries", "1", code=UNAVAILABLE,
                                 **environment)

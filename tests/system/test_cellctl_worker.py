@@ -370,12 +370,12 @@ class Worker(CellctlTest):
         self.daemon.signal(signal.SIGCONT)
 
     def test_a_worker_whose_log_is_not_read_keeps_its_leases(self):
-        self.start(cells=[{"customer": "*", "product": "*", "timeout_ms": 1500}])
+        self.start(cells=[{"customer": "*", "product": "*", "timeout_ms": 3000}])
         unread, full = os.pipe()
         self.addCleanup(os.close, unread)
         os.write(full, bytes(fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)))
         worker = subprocess.Popen(
-            [binary(), "worker", "--service", "vm", "--exec", "sleep 3; echo >>ended"],
+            [binary(), "worker", "--service", "vm", "--exec", "sleep 6; echo >>ended"],
             env=self.environment(), cwd=self.directory, stderr=full)
         self.addCleanup(worker.kill)
         os.close(full)
@@ -401,8 +401,8 @@ class Worker(CellctlTest):
 
     def test_heartbeats_keep_a_command_that_takes_longer_than_the_timeout(self):
         self.start()
-        job = self.submit_vm(timeout_ms=600)
-        self.work("sleep 2")
+        job = self.submit_vm(timeout_ms=2000)
+        self.work("sleep 5")
         ended = self.wait_for_end(job)
         self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
 
@@ -465,13 +465,13 @@ class Worker(CellctlTest):
         self.assertEqual(len(self.lines("pids")), 4)
 
     def test_a_worker_that_has_more_leases_than_room_keeps_them_all(self):
-        self.start(defaults={"timeout_ms": 4000, "retry": {"max_attempts": 1}})
+        self.start(defaults={"timeout_ms": 8000, "retry": {"max_attempts": 1}})
         jobs = [self.submit_vm(f"e{number}") for number in range(4)]
         worker = self.work(self.hanging(), "--concurrency", "4")
         self.pids(8)
         worker.kill()
         worker.wait(DEADLINE_S)
-        self.work("echo begins >>order; sleep 1.5; echo ends >>order", "--concurrency", "1")
+        self.work("echo begins >>order; sleep 2.5; echo ends >>order", "--concurrency", "1")
         for job in jobs:
             ended = self.wait_for_end(job)
             self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1), ended)
@@ -503,6 +503,7 @@ class Worker(CellctlTest):
     # --- Celld and its cells --------------------------------------------------------------------
 
     def test_three_workers_one_killed_and_celld_restarted_lose_nothing(self):
+        self.keep_port()
         self.start(defaults={"timeout_ms": 1500, "pool": {"size": 6},
                              "retry": {"max_attempts": 10, "backoff_ms": 10}})
         command = "echo $CELLD_IDEMPOTENCY_KEY >>done; sleep 0.05"
@@ -514,8 +515,6 @@ class Worker(CellctlTest):
         wait_until(lambda: len(self.lines("done")) > 15, "the others continue")
         self.daemon.kill()
         time.sleep(0.3)
-        self.daemon.arguments = ["--listen", f"{self.daemon.host}:{self.daemon.port}", "--data",
-                                 self.daemon.data]
         self.restart()
         for job in jobs:
             self.assertEqual(self.wait_for_end(job)["state"], "succeeded")
@@ -524,6 +523,7 @@ class Worker(CellctlTest):
             self.stop(worker)
 
     def test_a_result_is_delivered_once_celld_is_back(self):
+        self.keep_port()
         self.start(defaults={"timeout_ms": 60_000})
         job = self.submit_vm()
         self.work(self.hanging("echo done >>ends"))
@@ -531,14 +531,12 @@ class Worker(CellctlTest):
         self.daemon.kill()
         self.go()
         wait_until(lambda: self.lines("ends"), "the command ends while celld is away")
-        self.daemon.arguments = ["--listen", f"{self.daemon.host}:{self.daemon.port}", "--data",
-                                 self.daemon.data]
         self.restart()
         ended = self.wait_for_end(job)
         self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
 
     def test_a_worker_that_stops_while_celld_is_away_says_what_is_lost(self):
-        self.start(defaults={"timeout_ms": 1000})
+        self.start(defaults={"timeout_ms": 4000})
         self.submit_vm()
         worker = self.work(self.hanging())
         self.pids(2)

@@ -192,7 +192,7 @@ class Ends(Commands):
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
         self.assertEqual(self.lines("twice"), [])
 
-    def test_a_job_runs_again_at_once_after_a_kill_and_never_twice_at_a_time(self):
+    def test_a_job_runs_again_after_a_kill_and_never_twice_at_a_time(self):
         self.start_with(self.alone())
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
         for kills in range(1, 3):
@@ -254,7 +254,7 @@ class Ends(Commands):
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1), job)
 
-    def test_a_supervisor_that_does_not_answer_does_not_delay_a_shutdown(self):
+    def test_a_supervisor_that_does_not_answer_does_not_prevent_a_shutdown(self):
         self.start_with(self.alone(), shutdown_grace_ms=300)
         job_id = self.submit(a_job(retry={"max_attempts": 1}))
         pids = self.running_pids()

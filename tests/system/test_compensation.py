@@ -145,7 +145,7 @@ class Compensation(EndToEnd):
         self.provider.always("/mail", hang())
         self.start(self.config())
         gate = self.provider.hold("/billing/undo")
-        soon = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 2))
+        soon = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 5))
         job_id = self.submit(self.to_undo(expires_at=soon))
         wait_until(self.undos, "the first undo")
         self.assertEqual(self.client.post("/v1/admin/cells/*/*/drain", {}).status, 200)
@@ -269,9 +269,13 @@ class Compensation(EndToEnd):
         batch = self.client.post("/v1/batches", [self.to_undo()]).json["id"]
         wait_until(self.undos, "the first undo")
         self.assertEqual(self.client.post(f"/v1/batches/{batch}/cancel", {}).status, 202)
-        time.sleep(0.3)
+        job, = self.client.get("/v1/jobs", batch=batch).json["items"]
+        stays(lambda: self.job(job["id"])["state"] == "compensating", "the job undoes its steps")
         gate.let_all()
         wait_until(lambda: self.client.get(f"/v1/batches/{batch}").json["finished_at"], "its end")
+        job = self.job(job["id"])
+        self.assertEqual((job["error"]["code"], self.states(job)),
+                         ("full", ["undone", "undone", "failed"]))
         self.assertEqual(self.client.get(f"/v1/batches/{batch}").json["states"]["failed"], 1)
 
 
@@ -291,7 +295,7 @@ class Followers(EndToEnd):
         return gate
 
     def test_by_default_the_jobs_behind_a_failed_one_go_on(self):
-        self.start(self.config("continue"))
+        self.start()
         gate = self.hold_first()
         gate.let_all()
         self.assertEqual([job["state"] for job in self.line(gate)], ["failed"] * 4)

@@ -1,4 +1,5 @@
-"""Event streams: a client that follows jobs receives every change, in order, and misses none."""
+"""Event streams: a client that follows jobs receives every change, in order, and misses none. The
+test with a celld that drops changes is tests/torture/controls/test_event_overflow.py."""
 
 import contextlib
 import hashlib

@@ -150,25 +150,27 @@ class Cells(ReloadTest):
         self.start(cells=one)
         for i in range(100):
             self.submit(a_job(str(i), delay_ms=HOUR_MS))
-        done, faults = threading.Event(), []
+        done, looks, faults = threading.Event(), [], []
 
         def look():
             client = self.daemon.client()
             while not done.is_set():
                 try:  # The client checks every response against the OpenAPI document.
-                    client.get("/v1/jobs", limit=50)
-                except AssertionError as fault:
+                    looks.append(client.get("/v1/jobs", limit=50).status)
+                except Exception as fault:  # pylint: disable=broad-except
                     faults.append(fault)
             client.close()
         looking = threading.Thread(target=look)
         looking.start()
         try:
             for i in range(20):
+                before = len(looks) + len(faults)
                 self.reload(cells=(two, one)[i % 2])
+                wait_until(lambda before=before: len(looks) + len(faults) > before, "a look")
         finally:
             done.set()
             looking.join()
-        self.assertEqual(faults, [])
+        self.assertEqual((faults, set(looks)), ([], {200}))
 
     def test_a_pause_stays_with_its_cell_and_does_not_follow_the_jobs(self):
         self.start(cells=[{"customer": "acme"}, {}])

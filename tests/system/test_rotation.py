@@ -87,12 +87,13 @@ class Rotation(EndToEnd):
             client.close()
         submitter = threading.Thread(target=keep_submitting)
         submitter.start()
-        for old, new in zip(tokens, tokens[1:]):
+        for number, (old, new) in enumerate(zip(tokens, tokens[1:]), 1):
             self.reload(old, new)
             newest[0] = new
             time.sleep(0.05)
             self.reload(new)
-            time.sleep(0.05)
+            wait_until(lambda number=number: all(each.connections > number for each in followers),
+                       "all have connected again")
         submitter.join()
         expected = {(job, state) for job in ids for state in ("queued", "running", "succeeded")}
         for each in followers:

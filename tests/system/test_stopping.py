@@ -187,7 +187,7 @@ class Killed(EndToEnd):
             self.wait_for_end(self.submit(a_job(f"barrier {crash}")))
             self.daemon.kill()
             self.restart()
-        job = self.wait_for_end(job_id, deadline_s=10)
+        job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "interrupted"), job)
         self.assertEqual(len(self.provider.calls_of(job=job_id)), 3)
         self.assertEqual(self.wait_for_end(self.submit(a_job("poison2")))["state"], "succeeded")

@@ -101,7 +101,7 @@ class PowerDnsAndPostgreSql(EndToEnd):
         self.assertIn("would have more than 63 bytes", json.dumps(job["messages"]))
         self.assertEqual(self.postgresql.databases(), set())
 
-    def test_while_a_server_is_down_its_jobs_wait_and_use_up_no_attempts(self):
+    def test_while_a_server_is_down_its_jobs_wait_and_use_up_few_attempts(self):
         self.dns.kill()
         self.postgresql.kill()
         jobs = {"dns": [], "database": []}

@@ -1,4 +1,8 @@
-"""celld's notifications to its service manager."""
+"""celld's notifications to its service manager.
+
+In tests/torture/controls, test_watchdog.py has the tests with a celld that hangs, and
+test_controls.py those with an engine that ends.
+"""
 
 import shutil
 import signal
@@ -6,7 +10,8 @@ import tempfile
 import time
 import unittest
 
-from daemon import a_config, a_job, wait_until
+from daemon import SLOWDOWN, a_config, a_job, wait_until
+from machine import Machine
 from provider import Provider
 from service import Service
 
@@ -17,6 +22,7 @@ class Notify(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.provider = Provider()
         self.addCleanup(self.provider.close)
+        self.machine = Machine()
 
     def service(self, environment=None, **changes):
         service = Service(a_config(self.provider, **changes), self.directory,
@@ -68,25 +74,33 @@ class Notify(unittest.TestCase):
         gate.let_all()
         self.assertEqual(service.wait(), 0)
 
+    def receive_in_time(self, service):
+        """The next notification of a watchdog of three seconds."""
+        began = time.monotonic()
+        service.receive("WATCHDOG=1")
+        took_s = time.monotonic() - began
+        self.assertTrue(self.machine.is_in_time("a notification", took_s, 3), took_s)
+
     def test_the_watchdog_is_notified_during_a_shutdown_too(self):
         service = self.service({"WATCHDOG_USEC": "3000000"})
         gate = self.provider.hold("/dns")
         for _ in range(3):
-            service.receive("WATCHDOG=1", 3)
+            self.receive_in_time(service)
         self.assertEqual(service.client().post("/v1/jobs", a_job()).status, 202)
         wait_until(self.provider.running, "the call runs")
         service.signal(signal.SIGTERM)
         service.receive("STOPPING=1")
         for _ in range(3):
-            service.receive("WATCHDOG=1", 3)
+            self.receive_in_time(service)
         gate.let_all()
         self.assertEqual(service.wait(), 0)
 
     def test_without_a_watchdog_there_are_no_watchdog_notifications(self):
+        """A watchdog of any interval gets its first notification as soon as celld serves."""
         service = self.service()
         service.receive("READY=1")
         with self.assertRaises(AssertionError):
-            service.receive("WATCHDOG=1", 0.5)
+            service.receive("WATCHDOG=1", 0.5 * SLOWDOWN)
         self.assertEqual(service.stop(), 0)
 
 

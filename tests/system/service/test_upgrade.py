@@ -179,13 +179,14 @@ class Upgrade(unittest.TestCase):
         self.assertTrue(late.recv(100).startswith(b"HTTP/1.1 200 "))
 
     def wait_for_hand_over(self):
-        """Waits until the old celld has released the listening socket: a new connection is no
-        longer answered."""
-        def is_left():
+        """Waits until the old celld has released the listening socket: several new connections in a
+        row are not answered."""
+        def is_silent():
             with socket.create_connection(self.listening.getsockname()) as probe:
                 probe.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-                return not select.select([probe], [], [], 0.2)[0]
-        wait_until(is_left, "the old celld accepts no connections")
+                return not select.select([probe], [], [], 0.2 * SLOWDOWN)[0]
+        wait_until(lambda: all(is_silent() for _ in range(3)),
+                   "the old celld accepts no connections")
 
     def test_a_pending_request_is_answered_after_the_hand_over(self):
         gate = self.provider.hold("/dns")

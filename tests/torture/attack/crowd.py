@@ -3,9 +3,12 @@
 import contextlib
 import resource
 import selectors
+import socket
 import time
 
 import wire
+
+TCP_ESTABLISHED = 1  # As <netinet/tcp.h> numbers the states.
 
 
 def raise_descriptor_limit(needed):
@@ -31,7 +34,7 @@ class Crowd:
 
     def send(self, data):
         """Sends `data` on each connection, as much as its socket takes at once. Returns how many
-        connections are still open."""
+        connections have not been reset."""
         alive = 0
         for member in self.members:
             with contextlib.suppress(BlockingIOError):
@@ -41,6 +44,13 @@ class Crowd:
                     continue
             alive += 1
         return alive
+
+    def connected(self):
+        """How many connections celld has neither closed nor reset, whether or not its answers have
+        been read."""
+        states = [member.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+                  for member in self.members]
+        return sum(state[0] == TCP_ESTABLISHED for state in states)
 
     def drip(self, byte, seconds, interval_s=1.0):
         """Sends one byte per connection and interval, spread evenly over the interval."""

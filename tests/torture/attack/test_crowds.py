@@ -51,15 +51,20 @@ class SlowClients(Siege):
                 self.assert_refused(outcome, 408)
 
     def test_endless_bodies_are_refused_and_not_kept(self):
-        """Each client sends as fast as it can, and continues after its refusal."""
+        """Each client sends a job and then spaces, as fast as it can, and continues after its
+        refusal: a 413, or a 400 if a piece was cut."""
         self.start_siege()
+        job = submission("endless").partition(b"\r\n\r\n")[2]
         piece = b"8000\r\n%b\r\n" % (b" " * 0x8000)
         head = request("POST", "/v1/jobs", b"", JSON, "Transfer-Encoding: chunked")
         with self.siege(), Crowd(self.daemon) as crowd:
-            crowd.join(8).send(head)
+            crowd.join(8).send(head + b"%x\r\n%b\r\n" % (len(job), job))
             until = time.monotonic() + 3
             while crowd.send(piece) and time.monotonic() < until:
                 time.sleep(0.01)
+            for outcome in crowd.receive(DEADLINE_S):
+                self.assertIn(outcome.statuses, ([413], [400], []), outcome)
+                self.assertNotEqual(outcome.end, wire.OPEN)
         self.assert_nothing_of("acme")
 
     def test_incomplete_bodies_do_not_fill_memory(self):
@@ -99,9 +104,9 @@ class SlowClients(Siege):
                 crowd.send(LIVENESS[:-2])
                 time.sleep(0.6)
                 crowd.send(LIVENESS[-2:])
-            wait_until(lambda: crowd.send(b""), "some clients are still connected")
             outcomes = crowd.receive(patience_s=1)
-            self.assertEqual({tuple(outcome.statuses) for outcome in outcomes}, {(200,) * 4})
+            self.assertEqual({(*outcome.statuses, outcome.end) for outcome in outcomes},
+                             {(200, 200, 200, 200, wire.OPEN)})
 
     def assert_nothing_of(self, customer):
         self.assertEqual(self.client.get("/v1/jobs", customer=customer).json["items"], [])
@@ -146,7 +151,7 @@ class Floods(Siege):
                 outcome = wire.talk(self.daemon, data)
                 self.assert_refused(outcome, 503)
                 self.assertIn("retry-after", outcome.answers[0].headers)
-            stays(lambda: crowd.send(b"") == connections_max - 1, "no connection is closed", 1.0)
+            stays(lambda: crowd.connected() == connections_max - 1, "no connection is closed", 1.0)
             crowd.members.pop().close()
             wait_until(lambda: wire.talk(self.daemon, LIVENESS, half_close=True).statuses == [200],
                        "a closed connection makes room")
@@ -181,7 +186,7 @@ class Scarcity(Siege):
         with Crowd(self.daemon) as crowd:
             crowd.join(400).send(LIVENESS)
             wait_until(lambda: self.descriptors() >= before + 49, "no descriptor is left")
-            wait_until(lambda: crowd.send(b"") < 100, "celld closes the connections of the others")
+            wait_until(lambda: crowd.connected() < 100, "celld closes the other connections")
             for i in range(50):
                 job = json.loads(submission(f"e-{i}").partition(b"\r\n\r\n")[2])
                 self.assertEqual(client.post("/v1/jobs", job).status, 202)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -76,7 +77,9 @@ class Cycles(CyclesTest):
 
     def test_the_cycles_detect_a_celld_that_crashes_by_itself(self):
         # At startup, while serving, or at shutdown.
-        self.find_fault("", "(sleep 0.15; kill -ABRT $$) >/dev/null 2>&1 &")
+        self.find_fault(r"(celld does not serve|FAULT: celld exited with an unexpected code: .*\n"
+                        rf" +(kill|stop) {-signal.SIGABRT} )",
+                        "(sleep 0.15; kill -ABRT $$) >/dev/null 2>&1 &")
 
 
 class Services(CyclesTest):

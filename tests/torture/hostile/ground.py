@@ -44,24 +44,29 @@ class GoodClient(threading.Thread):
         self.service = service
         self.ending = threading.Event()
         self.jobs = []
+        self.failure = None
         self.start()
 
     def run(self):
         client = self.bed.daemon.client()
-        while not self.ending.wait(0.05):
-            job = self.bed.job(self.service, "good", 20000)
-            answer = client.post("/v1/jobs", job, Prefer="wait=30").json
-            self.jobs.append((answer.get("state"), answer.get("id"), answer.get("error")))
+        try:
+            while not self.jobs or not self.ending.wait(0.05):
+                job = self.bed.job(self.service, "good", 20000)
+                answer = client.post("/v1/jobs", job, Prefer="wait=30").json
+                self.jobs.append((answer.get("state"), answer.get("id"), answer.get("error")))
+        except Exception as error:  # pylint: disable=broad-except
+            self.failure = error
         client.close()
 
     def finish(self):
-        """Stops, and returns what went wrong with its jobs."""
+        """Stops, and returns what went wrong with its jobs, of which there is at least one."""
         self.ending.set()
         self.join(DEADLINE_S)
+        name = f"the good service {self.service}"
         if self.is_alive():
-            return [f"the good service {self.service}: a job has not ended"]
-        return [f"the good service {self.service}: job failed: {job}" for job in self.jobs
-                if job[0] != "succeeded"]
+            return [f"{name}: a job has not ended"]
+        faults = [f"{name}: the client failed: {self.failure!r}"] if self.failure else []
+        return faults + [f"{name}: job failed: {job}" for job in self.jobs if job[0] != "succeeded"]
 
 
 class TestBed:

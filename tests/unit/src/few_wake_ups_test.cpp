@@ -178,11 +178,17 @@ TEST_CASE("while no thread is awake, a helper runs the actors that are sent to, 
 
 TEST_CASE("a helper leaves the rest of a long chain to the others") {
   System under_test{2};
-  under_test.sleep();
-  const Chain chain;
-  celld::help_actors(under_test.system, [&] { chain.start(under_test.system, 1000); });
-  chain.ended->wait();
-  CHECK(chain.runs_here() <= celld::helper_runs_max);
+  std::ptrdiff_t runs_here = 0;
+  // A timer from the start of the system may wake a thread. This one then does not help.
+  for (int round = 0; round < 100 && runs_here == 0; ++round) {
+    under_test.sleep();
+    const Chain chain;
+    celld::help_actors(under_test.system, [&] { chain.start(under_test.system, 1000); });
+    chain.ended->wait();
+    runs_here = chain.runs_here();
+  }
+  CHECK(runs_here > 0);
+  CHECK(runs_here <= celld::helper_runs_max);
 }
 
 TEST_CASE("a thread does not help while another runs actors") {
@@ -205,14 +211,21 @@ TEST_CASE("a thread does not help while another runs actors") {
 TEST_CASE("what others make ready while a thread helps runs elsewhere, and ends the help") {
   System under_test{2};
   under_test.sleep();
-  const auto ran = std::make_shared<std::latch>(1);
+  const auto runs = std::make_shared<std::latch>(1);
+  const auto ends = std::make_shared<std::latch>(1);
+  const auto run = [=] {
+    runs->count_down();
+    ends->wait();
+  };
   const Chain chain;
   celld::help_actors(under_test.system, [&] {
-    std::thread{[&] { run_in_actor(under_test, [=] { ran->count_down(); }); }}.join();
-    ran->wait();  // For ever, if it waited for this thread.
+    std::thread{[&] { run_in_actor(under_test, run); }}.join();
+    runs->wait();  // For ever, if it waited for this thread.
     chain.start(under_test.system, 1);
   });
   chain.ended->wait();
+  CHECK(chain.runs_here() == 0);
+  ends->count_down();
 }
 
 TEST_CASE("a system ends, however its threads were waiting") {

@@ -367,7 +367,7 @@ TEST_CASE("a crash among the followers leaves none of them behind") {
   for (const JobId id : behind) CHECK(code_of(engine, id) == "predecessor_failed");
 }
 
-TEST_CASE("a follower that goes to another cell falls by the setting of that cell") {
+TEST_CASE("the setting of the new cell decides whether a follower that moves is cancelled") {
   Fixture engine{1};
   auto rules = cancelling_rules();
   engine.configure({rules[0]});

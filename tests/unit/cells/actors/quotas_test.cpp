@@ -96,7 +96,7 @@ TEST_CASE("the retry_after of a customer at its quota follows from the ends of i
   CHECK(refusal->retry_after < std::chrono::seconds{60});
 }
 
-TEST_CASE("clients for whom there has been room again put off no client of their customer") {
+TEST_CASE("refused clients whose time to return has passed delay no later ones of their customer") {
   Fixture engine;
   start_with(engine, [](CellSettings& settings) { settings.customer.jobs_max = 10; });
   for (int n = 0; n < 10; ++n) {

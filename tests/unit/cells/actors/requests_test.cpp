@@ -94,7 +94,7 @@ TEST_CASE("once a job of a batch finds no room, no later job of the batch is acc
   CHECK(engine.try_to_submit(engine.request("f")).job);
 }
 
-TEST_CASE("a batch that is sent again passes the jobs that it made before, and ends behind them") {
+TEST_CASE("a batch that is sent again skips the jobs that it made before, and ends behind them") {
   for (unsigned seed = 0; seed < 50; ++seed) {
     INFO("seed " << seed);
     Fixture engine;

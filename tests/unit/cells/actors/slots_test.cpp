@@ -181,7 +181,7 @@ TEST_CASE("leases outside run, and may borrow") {
   CHECK(engine.running(bolt) == 1);
 }
 
-TEST_CASE("a cell borrows for a worker outside that does not wait, too") {
+TEST_CASE("a cell also borrows for a worker outside that does not wait") {
   Cells engine{{rule("acme", 1, 4), rule("bolt", 2, {})}};
   engine.submit_many("acme", 5, "vm");
   std::size_t leases = 0;

@@ -268,7 +268,7 @@ TEST_CASE("customers at their limit of running jobs leave their places in the wi
   for (const auto* name : {"a", "b", "c", "d"}) CHECK(served[name] > 10);
 }
 
-TEST_CASE("a customer that leaves keeps what it has had too much") {
+TEST_CASE("service beyond its share counts against a customer that leaves and comes back") {
   FedQueue fed;
   insert_jobs(fed, "a", 1, 1000);
   std::map<std::string, int> served;
@@ -384,7 +384,7 @@ TEST_CASE("a customer without jobs pays for service elsewhere by its weight") {
   CHECK(queue.take()->id == 4);
 }
 
-TEST_CASE("jobs are passed over while there are others, of the same customer or another") {
+TEST_CASE("a job is passed over while there is another, of any customer") {
   DispatchQueue queue;
   for (const JobId id : {1, 2}) queue.offer(job_of("a", id));
   queue.offer(job_of("b", 3));

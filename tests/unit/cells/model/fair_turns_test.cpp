@@ -34,7 +34,7 @@ TEST_CASE("parties take turns by service time") {
   CHECK(served[&quick] < 11 * served[&slow]);
 }
 
-TEST_CASE("a party that leaves keeps what it had too much, and no credit") {
+TEST_CASE("service beyond its share counts against a party that leaves and comes back") {
   FairTurns turns;
   Party a, b;
   turns.join(a);

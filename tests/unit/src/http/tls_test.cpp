@@ -1,4 +1,6 @@
 // The server's end of TLS: what it accepts, and what it refuses.
+#include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
@@ -6,15 +8,42 @@
 #include <vector>
 
 #include "tests/unit/catch.hpp"
+#include "tests/unit/machine.hpp"
 #include "tests/unit/src/http/tls_fixture.hpp"
 
 namespace celld::http::test {
 namespace {
 
-Limits short_timeouts() {
+Limits with_head_timeout(milliseconds timeout) {
   Limits limits;
-  limits.head_timeout = milliseconds(100);
+  limits.head_timeout = timeout;
   return limits;
+}
+
+/// Whether connections without TLS bytes, with half of a ClientHello and with a whole one end at
+/// this head timeout.
+bool ends_unfinished_handshakes(milliseconds head_timeout) {
+  const TlsServer server(with_head_timeout(head_timeout));
+  auto silent = server.connect();
+  TlsClient half(server.port, {});
+  const auto hello = half.hello();
+  if (!half.Client::send(std::string_view(hello).substr(0, hello.size() / 2))) return false;
+  auto whole = server.connect();
+  if (!whole.send(hello)) return false;
+  if (!silent.ends() || !half.ends() || !whole.receive_to_end()) return false;
+  return eventually([&] { return server.server.connections() == 0; });
+}
+
+/// Whether a connection that was idle for three head timeouts after its handshake still serves
+/// requests, and refuses a head that takes longer than its timeout.
+bool serves_after_idle_time(milliseconds head_timeout) {
+  const TlsServer server(with_head_timeout(head_timeout));
+  TlsClient client(server.port, {&server.authority, nullptr, TLS1_2_VERSION, {}, false});
+  if (!client.shake_hands()) return false;
+  if (client.has_input_within(3 * head_timeout) || !serves(client)) return false;
+  if (!client.send("GET /hel")) return false;
+  const auto answer = client.receive();
+  return answer && answer->status == 408;
 }
 
 TEST_CASE("TLS 1.2 and 1.3 are supported") {
@@ -75,25 +104,21 @@ TEST_CASE("a client without TLS gets an answer that says so, and is disconnected
 }
 
 TEST_CASE("an unfinished handshake ends at the head timeout") {
-  const TlsServer server(short_timeouts());
-  auto silent = server.connect();
-  TlsClient half(server.port, {});
-  const auto hello = half.hello();
-  REQUIRE(half.Client::send(std::string_view(hello).substr(0, hello.size() / 2)));
-  auto whole = server.connect();
-  REQUIRE(whole.send(hello));
-  CHECK(eventually([&] { return server.server.connections() == 3; }));
-  CHECK(eventually([&] { return server.server.connections() == 0; }));
-  CHECK(silent.ends());
+  bool have_ended = false;
+  // A busy machine may be too slow for one attempt; a longer timeout leaves it more time.
+  for (const int timeout_ms : {100, 1000, 5000}) {
+    have_ended = have_ended || ends_unfinished_handshakes(milliseconds(timeout_ms));
+  }
+  CHECK(have_ended);
 }
 
 TEST_CASE("after its handshake a connection may be idle for longer than the head timeout") {
-  const TlsServer server(short_timeouts());
-  const auto client = server.connect_tls({nullptr, nullptr, TLS1_2_VERSION, {}, false});
-  CHECK_FALSE(client->has_input_within(milliseconds(300)));
-  CHECK(serves(*client));
-  REQUIRE(client->send("GET /hel"));
-  CHECK(client->receive()->status == 408);
+  bool is_served = false;
+  // A busy machine may be too slow for one handshake; a longer timeout leaves it more time.
+  for (const int timeout_ms : {100, 1000, 5000}) {
+    is_served = is_served || serves_after_idle_time(milliseconds(timeout_ms));
+  }
+  CHECK(is_served);
 }
 
 TEST_CASE("invalid TLS breaks its own connection only") {
@@ -172,12 +197,19 @@ TEST_CASE("a flood of messages without data does not delay other clients") {
   const TlsServer server;
   const auto flooding = server.connect_tls();
   const auto other = server.connect_tls();
+  std::atomic<bool> requests_ended{false};
   auto flood = std::async(std::launch::async, [&] {
-    for (int i = 0; i < 20'000 && flooding->updates_key(); ++i) {
+    for (int i = 0; (i < 20'000 || !requests_ended) && flooding->updates_key(); ++i) {
     }
   });
-  for (int i = 0; i < 50; ++i) REQUIRE(serves(*other));
+  const ::test::Stopwatch watch;
+  int served = 0;
+  while (served < 50 && serves(*other)) ++served;
+  const bool in_time = watch.is_within(std::chrono::seconds(5), "fifty requests beside a flood");
+  requests_ended = true;
   flood.get();
+  CHECK(served == 50);
+  CHECK(in_time);
   CHECK(serves(*flooding));
 }
 

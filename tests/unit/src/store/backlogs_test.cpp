@@ -214,7 +214,7 @@ TEST_CASE("a job that moves is stored in its new cell alone") {
   check_indexes(under_test.database());
 }
 
-TEST_CASE("in memory are the cells with open jobs, whatever others have ended") {
+TEST_CASE("the cells with open jobs stay in memory, and a bounded number of others") {
   Counts counts;
   counts.add(1, JobState::queued);
   for (std::int64_t customer = 2; customer <= 100; ++customer) {
@@ -229,7 +229,7 @@ TEST_CASE("in memory are the cells with open jobs, whatever others have ended") 
   CHECK(cell->counts[JobState::queued] == 1);
 }
 
-TEST_CASE("a customer without open jobs is none that has places in use") {
+TEST_CASE("a customer without open jobs is forgotten") {
   Counts counts;
   const auto job = counts.add(1, JobState::queued);
   counts->add_bytes(job, 90);

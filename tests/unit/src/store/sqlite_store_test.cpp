@@ -417,7 +417,7 @@ TEST_CASE("the statistics give the sizes of the files behind a symbolic link") {
   CHECK(files[1].second > 0);
 }
 
-TEST_CASE("the answers of a commit of few operations, and no others, are sent as the caller says") {
+TEST_CASE("only the answers of a commit of few operations are sent through help_actors") {
   std::atomic<int> small_commits{0};
   std::atomic<int> large_commits{0};
   std::atomic<int> sent{0};

@@ -110,7 +110,8 @@ TEST_CASE("an endpoint without parameters refuses every one") {
   CHECK(refuse_query({{"a", ""}, {"label.x", "1"}}).size() == 2);
 }
 
-TEST_CASE("a list of jobs can be restricted to a batch, and what is no id is that of no batch") {
+TEST_CASE(
+    "a list of jobs can be restricted to a batch, and a text that is no id matches no batch") {
   const auto of = [](const std::string& value) {
     return std::get<cells::ListJobs>(parse_job_query({{"batch", value}})).filter.batch;
   };

@@ -510,7 +510,7 @@ TEST_CASE("the time that a poll waits for its turn counts towards the timeout") 
     CHECK(left(outcome) <= 5'500ms);
     CHECK(parse_operation(*outcome.operation)->due);
   }
-  SECTION("which it has not before a start") {
+  SECTION("but not the time before the start of celld") {
     Scripted server({begun, busy});
     Direct direct(server.script(), polled, steady_now());
     CHECK(left(poll(direct, 20s)) > 5'500ms);

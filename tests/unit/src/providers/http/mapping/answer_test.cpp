@@ -91,7 +91,7 @@ TEST_CASE("a status below 100 is of no class") {
   CHECK(failure({{"done", {"2xx"}}, {"already_done", {"4xx"}}}, 4).code == "invalid_response");
 }
 
-TEST_CASE("where rules name what is done, no other success is") {
+TEST_CASE("where rules name what is done, no other status is a success") {
   const auto outcome = failure({{"done", {201}}}, 202);
   CHECK(outcome.kind == Kind::retryable);
   CHECK(outcome.code == "invalid_response");

@@ -1176,7 +1176,7 @@ BUGS = (
     ),
     Bug(
         "early-event", ("end-announced",),
-        "observers learn of an end before it is on disk",
+        "the observer learns of an end before it is on disk",
         "cells/actors/job_dispatcher.cpp",
         (("  recording_.insert(after->id);\n",
           "  recording_.insert(after->id);\n  if (BUG && !is_ended(before->state)) "
@@ -1207,7 +1207,7 @@ BUGS = (
     ),
     Bug(
         "rest-forgotten", ("idle-worker", "unfinished-job"),
-        "the store does not report due jobs that a full batch has left",
+        "the store does not report due jobs that a full portion has left",
         "src/store/memory_jobs.cpp",
         (("    if (listed.contains(id)) continue;\n",
           "    if (listed.contains(id) || (BUG && at <= request.now)) continue;\n"),),
@@ -1315,7 +1315,7 @@ BUGS = (
     ),
     Bug(
         "first-batch", ("unfinished-job",),
-        "a cell releases and takes over only the first batch of a backlog",
+        "a cell releases and takes over only the first portion of a backlog",
         "cells/actors/job_dispatcher_moves.cpp",
         (("  return result.moved == context_->options.store_sizes.moved_jobs_max;\n",
           "  return !BUG && result.moved == context_->options.store_sizes.moved_jobs_max;\n"),),

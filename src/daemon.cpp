@@ -274,11 +274,12 @@ class RunningDaemon final : public Daemon {
     auto& jobs = std::get<store::StoreContent>(kept);
     std::map<cells::CellKey, std::uint64_t> kept_otherwise;
     std::uint64_t without_cell = 0;
+    std::string first_without;
     for (auto& [id, stored] : jobs.jobs) {
       const auto& spec = *stored.job->spec;
       const auto route = routing.find(spec.customer, spec.product);
       if (!route) {
-        ++without_cell;
+        if (++without_cell == 1) first_without = spec.customer + "/" + spec.product;
       } else if (route->rule->settings.durability != cells::Durability::memory) {
         ++kept_otherwise[{route->rule->customer, route->rule->product}];
       } else {
@@ -292,7 +293,8 @@ class RunningDaemon final : public Daemon {
     if (without_cell > 0) {
       faults.push_back({"/cells", "has no cell for " + std::to_string(without_cell) +
                                       (without_cell == 1 ? " unfinished job" : " unfinished jobs") +
-                                      " that the last shutdown kept"});
+                                      " that the last shutdown kept in " + kept_jobs_path_ +
+                                      ": the first is of " + first_without});
     }
     memory_->fill(std::move(jobs));
     return failure_of(faults);
@@ -347,8 +349,8 @@ class RunningDaemon final : public Daemon {
         });
   }
 
-  /// While a command that such a call started lives, its supervisor keeps the next celld from
-  /// starting.
+  /// A call that did not end may have a running command. Its supervisor keeps the next celld from
+  /// starting until that command has ended.
   void warn_of_unconfirmed(const cells::ShutdownCompleted& stopped) {
     for (const auto& [cell, calls] : stopped.unconfirmed) {
       logs::Line line{logs::Level::warning,

@@ -1,5 +1,6 @@
 // The main program of celld: the boot sequence, and the events that end the process.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -143,12 +145,17 @@ std::vector<json::Fault> check_time_zones(const config::Config& config) {
 
 /// Reads the configuration from its file; returns it, or all of its faults.
 config::Outcome read_configuration(const Arguments& arguments) {
+  errno = 0;
   std::ifstream file{arguments.config_path, std::ios::binary};
+  int error = file.is_open() ? 0 : errno;
+  std::error_code unknown;
+  if (std::filesystem::is_directory(arguments.config_path, unknown)) error = EISDIR;
+  if (!file.is_open() || error != 0) {
+    return std::vector<json::Fault>{
+        {"", "cannot be read: " + std::generic_category().message(error)}};
+  }
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file.is_open() || std::filesystem::is_directory(arguments.config_path)) {
-    return std::vector<json::Fault>{{"", "cannot be read"}};
-  }
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
@@ -188,8 +195,9 @@ void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOut
   const auto& report = std::get<api::ReloadReport>(outcome);
   log.write({Level::info, "the configuration was reloaded"});
   for (const auto& pointer : report.changes.restart_required) {
-    log.write({Level::warning, arguments.config_path + ": " + pointer +
-                                   " differs, and takes effect when celld is restarted"});
+    log.write(
+        {Level::warning, arguments.config_path + ": " + pointer +
+                             " differs in the file; the change takes effect at the next start"});
   }
   for (const auto& masked : report.masked) {
     Line line{Level::warning, "a value set by an administrator stays in force"};

@@ -188,7 +188,8 @@ caf::result<CellDescribed> CellDispatcherActor::resize(const ResizePool& message
   return pass_on<CellDescribed>(entry, message);
 }
 
-/// A reload may have made the burst less than the size; then only a change of either is refused.
+/// A reload may have made the burst less than the size. Such a pool may still change its weight. A
+/// change of the size or the burst is refused unless the burst then reaches the size.
 std::optional<PoolRefusal> CellDispatcherActor::refusal_of(const ResizePool& message,
                                                            const CellSettings& settings,
                                                            const CellOverride& change) const {

@@ -16,7 +16,7 @@ using Outcome = ScheduleAnswered::Outcome;
 constexpr milliseconds longest_wait{1000};
 /// After an error that leaves open what became of a submission or of a job.
 constexpr milliseconds pause_after_error{1000};
-/// The tokens of one customer may add this part of all schedules.
+/// The limits of all schedules, divided by this, are those of the tokens of one customer.
 constexpr std::size_t customers_share = 10;
 
 bool may_see(const std::optional<std::string>& customer, const Schedule& schedule) {

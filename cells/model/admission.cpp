@@ -1,11 +1,15 @@
 #include "cells/model/admission.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace cells {
 namespace {
+
+using BytesOf = Refusal::BytesOf;
 
 /// Used while the rate at which jobs end is unknown.
 constexpr double retry_after_unknown_s = 60;
@@ -26,6 +30,12 @@ std::uint64_t jobs_of_bytes(std::uint64_t excess, std::uint64_t bytes, std::uint
 }
 
 constexpr std::size_t customers_max = 1000;
+
+Refusal too_large(const CellKey& cell, std::uint64_t limit, std::uint64_t bytes, BytesOf bytes_of) {
+  Refusal refusal{Refusal::Kind::job_too_large, cell, limit, bytes};
+  refusal.bytes_of = bytes_of;
+  return refusal;
+}
 
 }  // namespace
 
@@ -64,9 +74,10 @@ Refusal refuse_customer(const CellKey& cell, const CustomerFull& full, std::uint
 
 std::optional<Refusal> refuse_too_large(const CellKey& cell, std::uint64_t bytes,
                                         const CellSettings& settings) {
-  for (const auto limit : {settings.bytes_max, settings.customer.bytes_max}) {
-    if (limit == 0 || bytes <= limit) continue;
-    return Refusal{Refusal::Kind::job_too_large, cell, limit, bytes};
+  const std::array<std::pair<std::uint64_t, BytesOf>, 2> limits = {
+      {{settings.bytes_max, BytesOf::cell}, {settings.customer.bytes_max, BytesOf::customer}}};
+  for (const auto& [limit, bytes_of] : limits) {
+    if (limit != 0 && bytes > limit) return too_large(cell, limit, bytes, bytes_of);
   }
   return std::nullopt;
 }
@@ -110,7 +121,9 @@ void CustomerEndRates::forget_half() {
 
 Refusal refuse_memory(const CellKey& cell, const MemoryFull& full, std::uint64_t unfinished,
                       double finished_per_s, TurnedAway& turned_away) {
-  if (full.added > full.limit) return {Refusal::Kind::job_too_large, cell, full.limit, full.added};
+  if (full.added > full.limit) {
+    return too_large(cell, full.limit, full.added, full.in_cell ? BytesOf::cell : BytesOf::memory);
+  }
   const auto kind = full.in_cell ? Refusal::Kind::cell_bytes_full : Refusal::Kind::memory_full;
   const auto ahead = turned_away.add(std::max<std::uint64_t>(unfinished, 1));
   return {kind, cell, full.limit, full.depth,

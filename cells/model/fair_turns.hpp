@@ -63,8 +63,7 @@ class FairTurns {
                                     [&](const Party* party) { return wanted(*party); });
     return found == ring_.end() ? nullptr : *found;
   }
-  /// Whether the turn of `a` comes before that of `b`, whether they are in the ring or would join
-  /// it.
+  /// Whether `a` has its turn before `b`. A party outside the ring counts as if it joined now.
   bool starts_before(const Party& a, const Party& b) const;
   /// A service of the party begins, in its turn or not.
   void charge(Party& party);

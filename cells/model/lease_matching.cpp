@@ -79,9 +79,9 @@ void LeaseMatching::finish_impatient() {
   }
 }
 
-/// A cell that was asked for all that it seemed to have looks empty until it answers. Later asks do
-/// not count, unless they are for an earlier request that is about to end: there may be no end of
-/// asks for those that wait.
+/// A cell that was asked for all that it seemed to have looks empty until it answers. Of the asks
+/// made after the request came, only those for an earlier request that is about to end count: asks
+/// for requests that wait may follow one another without end.
 bool LeaseMatching::may_get_more(const Waiting& request) const {
   return (!open_asks_.empty() && *open_asks_.begin() <= request.asks_before) ||
          (!impatient_asking_.empty() && *impatient_asking_.begin() < request.number);

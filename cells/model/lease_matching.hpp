@@ -27,8 +27,9 @@ class LeaseMatching {
     std::uint64_t number = 0;             ///< Unique, ascending; the lower one goes first.
     std::optional<std::string> customer;  ///< Only jobs of this customer.
     std::size_t max = 1;                  ///< Leases.
-    /// False: it ends as soon as no cell can be asked, and no ask is open that was made before the
-    /// request came, or for an earlier request that does not wait or has some leases.
+    /// False: it ends once no cell can be asked and no ask that counts is open. Two kinds count:
+    /// asks made before the request came, and asks for earlier requests that do not wait or have
+    /// some leases.
     bool waits = true;
   };
   /// Ask this cell for up to `count` leases for this request.

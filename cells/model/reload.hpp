@@ -9,8 +9,9 @@
 //                                  refused
 //
 // storing      Requests wait if they are for jobs that no cell of the new configuration may run:
-//              these need a service about to be removed, or would change their durability
-//              (durability.hpp). The reload waits until those already admitted are stored.
+//              these need a service or an undo that is about to be removed, or would change their
+//              durability (durability.hpp). Such jobs may have been admitted before: the reload
+//              waits until they are stored.
 // counting     The store counts such jobs.
 // configuring  From here on, nothing can refuse the reload. Every cell adopts its new settings:
 //              then no dispatcher hands out a job that belongs to another cell.

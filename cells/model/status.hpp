@@ -38,7 +38,7 @@ struct CellOverride {
 struct PoolStatus {
   std::uint32_t target = 0;    ///< What the cell is guaranteed now.
   std::uint32_t ready = 0;     ///< Workers that wait for a job.
-  std::uint32_t busy = 0;      ///< Workers that have a job, and stay after it.
+  std::uint32_t busy = 0;      ///< Workers that have a job and stay after it; leases outside.
   std::uint32_t retiring = 0;  ///< Workers that have a job, and leave after it.
   std::uint32_t borrowed = 0;  ///< Slots that the cell has beyond its guarantee.
   std::uint32_t lent = 0;      ///< The part of its guarantee that others have.

@@ -64,6 +64,8 @@ struct Refusal {
     job_too_large,        ///< The job alone counts for `depth` bytes; the quota is `limit`.
   };
   static constexpr std::size_t kind_count = static_cast<std::size_t>(Kind::job_too_large) + 1;
+  /// Whose jobs a limit of bytes bounds.
+  enum class BytesOf : std::uint8_t { cell, customer, memory };
 
   Kind kind = Kind::no_cell;
   CellKey cell;
@@ -71,6 +73,7 @@ struct Refusal {
   std::uint64_t depth = 0;
   milliseconds retry_after{0};  ///< At most an hour. Of use only if is_temporary or is_too_fast.
   double per_s = 0;             ///< Of a rate; `limit` is this, rounded up.
+  BytesOf bytes_of = BytesOf::cell;  ///< For job_too_large: what `limit` bounds.
 };
 
 /// Whether a refusal is for lack of room, or because the cell or the daemon accepts no jobs now:

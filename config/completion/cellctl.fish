@@ -119,7 +119,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from service; and not __fish_seen
 complete -c cellctl -n '__fish_use_subcommand' -a worker -d 'run a command for each job of a service of type `pull`'
 complete -c cellctl -n '__fish_seen_subcommand_from worker' -l service -x -d 'lease the jobs of this service'
 complete -c cellctl -n '__fish_seen_subcommand_from worker' -l exec -x -d 'run this shell command for each job'
-complete -c cellctl -n '__fish_seen_subcommand_from worker' -l name -x -d 'the worker'\''s name, used by no other worker (a unique one)'
+complete -c cellctl -n '__fish_seen_subcommand_from worker' -l name -x -d 'the worker'\''s unique name (host, process and a random number)'
 complete -c cellctl -n '__fish_seen_subcommand_from worker' -l concurrency -x -d 'run up to N commands at a time (1)'
 complete -c cellctl -n '__fish_seen_subcommand_from worker' -l grace -x -d 'the time from SIGTERM to SIGKILL (5s)'
 complete -c cellctl -n '__fish_seen_subcommand_from worker' -s q -l quiet -d 'print only failures and problems'

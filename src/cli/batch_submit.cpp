@@ -168,9 +168,9 @@ class BatchSubmission {
     if (!failure.may_pass() || !file_.has_kept(sent_.lowest()) || failures_ >= retries_) {
       throw Failure(ExitCode::unavailable,
                     std::string{failure.what()} +
-                        "\n  Every line that was sent has an `idempotency_key`: sending them "
-                        "again (" +
-                        rest_text() + ") repeats nothing.");
+                        "\n  All lines that were sent have an `idempotency_key`: sending them "
+                        "again repeats no job. Still to be sent: " +
+                        rest_text() + ".");
     }
     pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
   }
@@ -194,14 +194,15 @@ class BatchSubmission {
     print_message((is_kept ? ""
                            : "cellctl keeps only the last lines of a pipe, and line " +
                                  std::to_string(sent_.lowest()) + " is no longer among them.\n  ") +
-                  "Send the rest of the file again: " + rest_text() + ".");
+                  "Still to be sent: " + rest_text() + ".");
     return false;
   }
 
   /// The lines that are left to send, for the user.
   std::string rest_text() const {
-    const auto lines = sent_.again.empty() ? "" : list_of(sent_.again) + ", and then ";
-    return lines + "--from-line " + std::to_string(sent_.first);
+    const auto lines = sent_.again.empty() ? "" : list_of(sent_.again) + ", and ";
+    const auto first = std::to_string(sent_.first);
+    return lines + "all lines from line " + first + " on (--from-line " + first + ")";
   }
 
   void pause(const std::string& reason, milliseconds wait) {

@@ -59,24 +59,25 @@ ExitCode cell_get(Session& session, const Arguments& arguments) {
   });
 }
 
-std::int64_t number_of(const std::string& text, const std::string& what) {
+std::int64_t number_of(const std::string& argument, const std::string& text,
+                       const std::string& what) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
-    throw usage_failure("'" + cleaned(text) + "' is not " + what);
+    throw usage_failure(argument + ": '" + cleaned(text) + "' is not " + what);
   return std::stoll(text);
 }
 
 ExitCode cell_resize(Session& session, const Arguments& arguments) {
   const auto words = arguments.words();
   json::Value pool = json::Value::object();
-  if (words.size() > 1) pool["size"] = number_of(words[1], "a number of workers");
+  if (words.size() > 1) pool["size"] = number_of("SIZE", words[1], "a number of jobs");
   if (const auto burst = arguments.text("--burst"))
-    pool["burst"] = number_of(*burst, "a number of workers");
+    pool["burst"] = number_of("--burst", *burst, "a number of jobs");
   if (const auto weight = arguments.text("--weight"))
-    pool["weight"] = number_of(*weight, "a weight");
+    pool["weight"] = number_of("--weight", *weight, "a weight");
   const bool reset = arguments.has("--reset");
   if (reset != pool.empty()) {
     throw usage_failure(
-        "cell resize needs a cell and either a number of workers, --burst or --weight, or --reset");
+        "cell resize needs a cell and either SIZE, --burst or --weight, or --reset");
   }
   const std::string path = admin_path(words.front()) + "/pool";
   if (reset) return change(session, {.method = "DELETE", .path = path});

@@ -25,12 +25,16 @@ TableCell count(const json::Value& cell, Path path) {
   return {std::to_string(integer_at(cell, path))};
 }
 
+/// Whether an override of the pool is in force.
+bool is_overridden(const json::Value& cell) {
+  return member_at(cell, {"overrides", "pool.size"}).is_number() ||
+         member_at(cell, {"overrides", "pool.burst"}).is_number() ||
+         member_at(cell, {"overrides", "pool.weight"}).is_number();
+}
+
 /// The target size of the pool, with a star while an override of the pool is in force.
 TableCell target_of(const json::Value& cell) {
-  const bool overridden = member_at(cell, {"overrides", "pool.size"}).is_number() ||
-                          member_at(cell, {"overrides", "pool.burst"}).is_number() ||
-                          member_at(cell, {"overrides", "pool.weight"}).is_number();
-  return {count(cell, {"pool", "target"}).text + (overridden ? "*" : "")};
+  return {count(cell, {"pool", "target"}).text + (is_overridden(cell) ? "*" : "")};
 }
 
 TableCell rate(const json::Value& cell, std::string_view name) {
@@ -78,9 +82,11 @@ void CellTable::add(const json::Value& cell) {
 }
 
 std::string cell_sentence(const json::Value& cell) {
-  return cleaned("cell " + name_of(cell) + " is " + state_of(cell).text + ", with " +
-                 count(cell, {"pool", "busy"}).text + " of " + target_of(cell).text +
-                 " workers busy and " + count(cell, {"queue", "queued"}).text + " jobs queued");
+  return cleaned("cell " + name_of(cell) + " is " + state_of(cell).text + ", with a pool of " +
+                 count(cell, {"pool", "target"}).text +
+                 (is_overridden(cell) ? " (overridden)" : "") +
+                 "; jobs: " + count(cell, {"queue", "running"}).text + " running, " +
+                 count(cell, {"queue", "queued"}).text + " queued");
 }
 
 }  // namespace celld::cli

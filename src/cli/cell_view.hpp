@@ -19,7 +19,7 @@ class CellTable {
   Table table_;
 };
 
-/// "cell acme/dns is active, with 5 of 8 workers busy and 120 jobs queued"
+/// "cell acme/dns is active, with a pool of 8 (overridden); jobs: 5 running, 120 queued"
 std::string cell_sentence(const json::Value& cell);
 
 }  // namespace celld::cli

@@ -72,8 +72,9 @@ json::Value value_of(const std::string& limit, const std::string& text) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = read.ec == std::errc{} && read.ptr == text.data() + text.size();
   if (!is_number || !(std::abs(value) <= value_max)) {
-    throw usage_failure("'" + cleaned(text) + "' is not a value of " + limit +
-                        ": write a number, or none");
+    throw usage_failure(
+        "'" + cleaned(text) + "' is not a value of " + limit +
+        (limit == "queue.max_jobs" ? ": write a number" : ": write a number, or none"));
   }
   const auto whole = static_cast<std::int64_t>(value);
   return static_cast<double>(whole) == value ? json::Value(whole) : json::Value(value);

@@ -60,7 +60,8 @@ std::string reload_text(const json::Value& report) {
   text += lines.empty() ? "; nothing changed\n" : "\n";
   for (const json::Value& masked : elements_at(report, {"masked"})) lines += masked_line(masked);
   for (const json::Value& pointer : elements_at(report, {"restart_required"}))
-    lines += line(text_of(pointer) + " differs in the file and needs a restart");
+    lines +=
+        line(text_of(pointer) + " differs in the file; the change takes effect at the next start");
   return text + lines;
 }
 

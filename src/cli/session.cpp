@@ -38,7 +38,8 @@ Connection read_connection(const Arguments& arguments) {
   connection.certificate_path = arguments.text("--client-cert").value_or("");
   connection.key_path = arguments.text("--client-key").value_or("");
   if (const auto timeout = arguments.duration("--request-timeout")) connection.timeout = *timeout;
-  if (connection.timeout < milliseconds(1)) throw usage_failure("--request-timeout is too short");
+  if (connection.timeout < milliseconds(1))
+    throw usage_failure("--request-timeout must be at least 1ms");
   return connection;
 }
 

@@ -70,8 +70,8 @@ class Submission {
         if (const auto asked = answer.retry_after)
           pause = std::max<milliseconds>(*asked, pause_first);
         if (temporary && failures < retries_ && pause > pause_max) {
-          print_message("celld asks to wait " + duration_text(pause) +
-                        ", longer than cellctl waits (" + duration_text(pause_max) + ").");
+          print_message("celld asks for a pause of " + duration_text(pause) +
+                        "; cellctl pauses for at most " + duration_text(pause_max) + ".");
           throw Failure(failure);
         }
         if (!temporary || failures >= retries_) throw Failure(failure);

@@ -82,7 +82,7 @@ void add_worker(Commands& commands) {
       worker);
   add_value(verb, "--service", "NAME", "lease the jobs of this service");
   add_value(verb, "--exec", "CMD", "run this shell command for each job");
-  add_value(verb, "--name", "NAME", "the worker's name, used by no other worker (a unique one)");
+  add_value(verb, "--name", "NAME", "the worker's unique name (host, process and a random number)");
   add_value(verb, "--concurrency", "N", "run up to N commands at a time (1)")->check(integer_fault);
   add_value(verb, "--grace", "DURATION", "the time from SIGTERM to SIGKILL (5s)");
   add_switch(verb, "-q,--quiet", "print only failures and problems");

@@ -89,7 +89,7 @@ Token read_token(const json::Value& value, const std::string& pointer,
     if (!is_name(*name)) {
       reader.fault("name", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}");
     } else if (const auto [first, fresh] = seen.names.emplace(*name, pointer); !fresh) {
-      reader.fault("name", "has the same name as " + first->second);
+      reader.fault("name", "is also the name of " + first->second);
     }
     token.name = std::move(*name);
   }
@@ -98,7 +98,7 @@ Token read_token(const json::Value& value, const std::string& pointer,
     if (!digest) {
       reader.fault("sha256", "must be the SHA-256 of the token in 64 hexadecimal digits");
     } else if (const auto [first, fresh] = seen.digests.emplace(*digest, pointer); !fresh) {
-      reader.fault("sha256", "is the same token as " + first->second);
+      reader.fault("sha256", "is also the digest of " + first->second);
     }
     token.digest = digest.value_or(TokenDigest{});
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "src/config/sections.hpp"
@@ -17,6 +18,14 @@ constexpr std::int64_t retention_ms_min = 1000;
 constexpr std::int64_t retention_ms_max = 3'155'760'000'000;  // A hundred years.
 constexpr std::int64_t shutdown_grace_ms_max = 3'600'000;
 
+/// What celld itself does with this file in the data directory, if anything.
+std::string_view use_of(std::string_view name) {
+  if (name == "celld-backup.partial") return "celld removes this file when it starts";
+  if (name == "celld.lock") return "celld locks this file";
+  if (name == "celld") return "its lock file would be celld.lock, which celld uses itself";
+  return "";
+}
+
 Store read_store(const json::Value& value, Faults& faults) {
   Store store;
   json::ObjectReader reader(value, "/store", faults);
@@ -24,11 +33,9 @@ Store read_store(const json::Value& value, Faults& faults) {
     reader.fault("type", "must be \"sqlite\"");
   if (auto path = reader.string("path", 1, 4095)) {
     store.path = std::move(*path);
-    // Of these files in the data directory, celld removes the first at its start and locks the
-    // second. The lock of a database "celld" would be the second.
     const auto name = std::filesystem::path(store.path).lexically_normal().string();
-    if (name == "celld-backup.partial" || name == "celld.lock" || name == "celld")
-      reader.fault("path", "must not be \"" + name + "\": celld has files of its own there");
+    if (const auto use = use_of(name); !use.empty())
+      reader.fault("path", "must not be \"" + name + "\": " + std::string{use});
   }
   if (const auto jobs = reader.integer("recent_jobs", recent_jobs_min, recent_jobs_max)) {
     store.recent_jobs = static_cast<std::size_t>(*jobs);

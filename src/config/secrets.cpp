@@ -16,7 +16,7 @@ std::pair<std::string, std::string> resolve(const std::string& source,
   } else if (source.starts_with("file:")) {
     const std::string path = source.substr(5);
     value = environment.file(path);
-    if (!value) return {"", "the file " + json::quote(path) + " cannot be read"};
+    if (!value) return {"", "the file " + json::quote(path) + " " + environment.file_fault(path)};
   } else {
     return {source, ""};
   }

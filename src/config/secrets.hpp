@@ -27,6 +27,10 @@ using NamedSecrets = std::vector<std::pair<std::string, Secret>>;
 struct Environment {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   std::function<std::optional<std::string>(const std::string& path)> file;
+  /// Why `file` has nothing; continues the name of the file.
+  std::function<std::string(const std::string& path)> file_fault = [](const std::string&) {
+    return "cannot be read";
+  };
 };
 Environment process_environment();
 

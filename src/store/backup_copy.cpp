@@ -15,15 +15,15 @@
 namespace celld::store {
 namespace {
 
-[[noreturn]] void fail(const std::string& doing) {
-  throw SqliteFailure(doing + ": " + std::generic_category().message(errno));
+[[noreturn]] void fail(const std::string& what) {
+  throw SqliteFailure(what + ": " + std::generic_category().message(errno));
 }
 
 /// Readable by the owner alone: SQLite keeps the permissions of an existing file.
 void create(const std::string& path) {
   ::unlink(path.c_str());
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) fail("create the copy");
+  if (fd < 0) fail("creating the copy failed");
   ::close(fd);
 }
 
@@ -59,14 +59,14 @@ struct BackupCopy::Pages {
         copy(open_copy(path, pages_max)),
         backup(sqlite3_backup_init(copy.handle(), "main", source.handle(), "main"),
                sqlite3_backup_finish) {
-    if (!backup) copy.fail("begin the copy");
+    if (!backup) copy.fail("beginning the copy failed");
   }
 
   bool step(int pages) {
     const int code = sqlite3_backup_step(backup.get(), pages);
     if (code == SQLITE_OK) return false;
     if (code == SQLITE_DONE) return true;
-    throw SqliteFailure("write the copy: " + describe_error(code, sqlite3_errstr(code)));
+    throw SqliteFailure("writing the copy failed: " + describe_error(code, sqlite3_errstr(code)));
   }
 
   Connection source;
@@ -96,7 +96,7 @@ bool BackupCopy::step() {
   }
   if (hashed_ < bytes_) {
     const auto piece = read_at(hashed_, options_.step_bytes);
-    if (piece.empty()) throw SqliteFailure("read the copy: unexpected end of file");
+    if (piece.empty()) throw SqliteFailure("reading the copy failed: unexpected end of file");
     hash_.add(piece);
     hashed_ += piece.size();
     return false;
@@ -114,16 +114,16 @@ void BackupCopy::take_file() {
   pages_.reset();
   fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ::unlink(path_.c_str());
-  if (fd_ < 0) fail("open the copy");
+  if (fd_ < 0) fail("opening the copy failed");
   struct stat status{};
-  if (::fstat(fd_, &status) != 0) fail("stat the copy");
+  if (::fstat(fd_, &status) != 0) fail("reading the size of the copy failed");
   bytes_ = static_cast<std::uint64_t>(status.st_size);
   std::vector<unsigned char> page(page_bytes);
   const auto size = static_cast<ssize_t>(page_bytes);
-  if (::pread(fd_, page.data(), page_bytes, 0) != size) fail("read the copy");
+  if (::pread(fd_, page.data(), page_bytes, 0) != size) fail("reading the copy failed");
   page[18] = page[19] = 1;
   set_page_checksum(page.data(), page_bytes, 1);
-  if (::pwrite(fd_, page.data(), page_bytes, 0) != size) fail("complete the copy");
+  if (::pwrite(fd_, page.data(), page_bytes, 0) != size) fail("completing the copy failed");
 }
 
 std::string BackupCopy::read(std::size_t bytes_max) {
@@ -139,7 +139,7 @@ std::string BackupCopy::read_at(std::uint64_t offset, std::size_t bytes_max) {
     const auto got =
         ::pread(fd_, piece.data() + size, bytes_max - size, static_cast<off_t>(offset + size));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read the copy");
+    if (got < 0) fail("reading the copy failed");
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }

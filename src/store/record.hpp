@@ -10,7 +10,7 @@
 
 namespace celld::store {
 
-/// The customer and product of a job.
+/// The customer and product of a job. The schema calls it an origin.
 struct RoutingKey {
   std::string customer;
   std::string product;

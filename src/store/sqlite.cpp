@@ -20,7 +20,7 @@ Connection::Connection(const std::string& path, Access access) {
   handle_.reset(handle);
   if (handle == nullptr) throw SqliteFailure("out of memory");
   sqlite3_extended_result_codes(handle, 1);
-  if (code != SQLITE_OK) fail("open " + path);
+  if (code != SQLITE_OK) fail("opening " + path + " failed");
   if (access == Access::read_write) reserve_checksums(handle);
 }
 

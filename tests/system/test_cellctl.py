@@ -170,7 +170,7 @@ class Repeating(CellctlTest):
                                       (429, {"Retry-After": "3600"}, REFUSED)):
             url, requests = self.canned((status, headers, b'{"title": "No"}'))
             done = self.run_cellctl(*self.a_submit("--url", url), code=code)
-            why = ("cellctl: celld asks to wait 60m, longer than cellctl waits (30s).\n"
+            why = ("cellctl: celld asks for a pause of 60m; cellctl pauses for at most 30s.\n"
                    if headers else "")
             self.assertEqual((len(requests), done.stderr), (1, f"{why}cellctl: No ({status})\n"))
 
@@ -517,10 +517,10 @@ class Cells(CellctlTest):
 
     def test_cellctl_resizes_cells(self):
         self.start_cells()
-        self.assertIn("of 12* workers", self.cellctl("cell", "resize", "acme/*", "12"))
+        self.assertIn("a pool of 12 (overridden);", self.cellctl("cell", "resize", "acme/*", "12"))
         self.assertEqual(self.cell("acme")["pool"]["target"], 12)
         self.assertIn(" 12* ", self.cellctl("cell", "list"))
-        self.assertIn("of 4 workers", self.cellctl("cell", "resize", "acme/*", "--reset"))
+        self.assertIn("a pool of 4;", self.cellctl("cell", "resize", "acme/*", "--reset"))
         self.cellctl("cell", "resize", "acme/*", "--burst", "9", "--weight", "3")
         self.assertEqual(self.cell("acme")["overrides"], {"pool.burst": 9, "pool.weight": 3})
         self.cellctl("cell", "resize", "acme/*", "5", "--burst", "8")
@@ -561,8 +561,8 @@ class Cells(CellctlTest):
         self.assertEqual(self.cellctl_json("quota", "show", "acme/*")["overrides"], overrides)
         for wrong, words in (("max_jobs=5", "'max_jobs' is not a limit"),
                              ("queue.max_jobs=5x", "'5x' is not a value of queue.max_jobs"),
-                             ("queue.max_jobs=nan", "write a number, or none"),
-                             ("queue.max_jobs=1e16", "write a number, or none")):
+                             ("queue.max_jobs=nan", "of queue.max_jobs: write a number\n"),
+                             ("queue.max_bytes=1e16", "write a number, or none")):
             done = self.run_cellctl("quota", "set", "acme/*", "queue.max_bytes=70000", wrong,
                                     code=USAGE)
             self.assertIn(words, done.stderr)
@@ -1085,7 +1085,7 @@ class Batches(CellctlTest):
         refused = json.dumps(reports[0]).encode()
         url, _ = self.canned((202, {"Retry-After": "0"}, refused))
         told = self.run_cellctl("submit", "-f", name, "--url", url, "--retries", "0", code=REFUSED)
-        self.assertIn("again: lines 1, 3, and then --from-line 5.", told.stderr)
+        self.assertIn("lines 1, 3, and all lines from line 5 on (--from-line 5).", told.stderr)
 
     def test_each_accepted_line_resets_the_count_of_retries(self):
         full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
@@ -1115,7 +1115,7 @@ class Batches(CellctlTest):
         told = self.run_cellctl("submit", "-f", keyed, "--retries", "1", code=UNAVAILABLE,
                                 **environment)
         self.assertIn("(1 of 1)", told.stderr)
-        self.assertIn("repeats nothing", told.stderr)
+        self.assertIn("repeats no job", told.stderr)
 
     def test_an_upload_that_breaks_in_the_middle_is_sent_again(self):
         server = ResettingServer(300_000)

@@ -432,7 +432,7 @@ class Worker(CellctlTest):
         self.assertFalse(any(map(alive, pids)))
         self.assertIn(self.job(job)["state"], ("retrying", "queued"))
         self.assertEqual([each["text"] for each in self.job(job)["messages"]][-1:],
-                         ["the worker was stopped, and ended the command."])
+                         ["The worker was stopped, and ended the command."])
 
     def test_an_idle_worker_stops_at_once(self):
         self.start()

@@ -396,7 +396,7 @@ class Settings(ReloadTest):
         report = self.reload(different)
         self.assertEqual(report["restart_required"], ["/limits", "/listen/port", "/store"])
         self.assertEqual(report["changed"]["settings"], ["/shutdown_grace_ms"])
-        self.wait_for_log("/listen/port differs, and takes effect when celld is restarted")
+        self.wait_for_log("/listen/port differs in the file; the change takes effect")
         shown = self.client.get("/v1/admin/config").json
         self.assertEqual((shown["listen"]["port"], shown["store"]["path"],
                           shown["shutdown_grace_ms"]), (0, "celld.db", 9000))

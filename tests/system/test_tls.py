@@ -184,7 +184,7 @@ class Tls(EndToEnd):
         del config["listen"]["tls"]
         self.daemon.write_config(config)
         os.remove(self.certificate)
-        self.send_sighup("/listen/tls differs, and takes effect when celld is restarted")
+        self.send_sighup("/listen/tls differs in the file; the change takes effect")
         self.assertEqual(self.client.get("/readyz").status, 200)
 
     # --- Client certificates ---------------------------------------------------------------------

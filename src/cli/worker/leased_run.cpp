@@ -42,12 +42,12 @@ CallOutcome outcome_of(const std::string& service, const providers::CommandResul
     outcome.kind = Kind::retryable;
     outcome.code = "communications_error";
     outcome.message =
-        "the command could not be started: exit status " + std::to_string(result.value) + ".";
+        "The command could not be started: exit status " + std::to_string(result.value) + ".";
   } else if (exited && result.value > killed_by_signal && result.value < killed_by_signal + NSIG) {
     outcome.kind = Kind::unknown;
     outcome.code = "provider_error";
     outcome.message =
-        "the command was killed by signal " + std::to_string(result.value - killed_by_signal) + ".";
+        "The command was killed by signal " + std::to_string(result.value - killed_by_signal) + ".";
   }
   return outcome;
 }
@@ -157,18 +157,18 @@ void LeasedRun::override_outcome(bool was_started) {
     case Cause::cancelled:
       outcome_.kind = Kind::rejected;
       outcome_.code = "cancelled";
-      outcome_.message = "the job was cancelled, and " + end;
+      outcome_.message = "The job was cancelled, and " + end;
       return;
     case Cause::deadline:
       outcome_.kind = Kind::retryable;
       outcome_.code = "timeout";
-      outcome_.message = "no heartbeat was answered in time, and " + end;
+      outcome_.message = "No heartbeat was answered in time, and " + end;
       return;
     case Cause::given_up:
       outcome_.kind = Kind::retryable;
       outcome_.code = "interrupted";
-      outcome_.message = was_started ? "the worker was stopped, and ended the command."
-                                     : "the worker was stopped before it started a command.";
+      outcome_.message = was_started ? "The worker was stopped, and ended the command."
+                                     : "The worker was stopped before it started a command.";
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "src/http/api/batch_json.hpp"
@@ -30,6 +31,16 @@ std::string advice(const cells::Refusal& refusal) {
            "`queue.max_jobs` of the cell, for example with `cellctl quota set`.";
   }
   return " Send the rest later, from this line on.";
+}
+
+Problem shutdown(std::string_view advice) {
+  cells::Refusal refusal;
+  refusal.kind = cells::Refusal::Kind::shutting_down;
+  Problem problem = problem_of(refusal);
+  problem.detail += " ";
+  problem.detail += advice;
+  problem.retry_after = milliseconds(1000);
+  return problem;
 }
 
 }  // namespace
@@ -66,13 +77,12 @@ Problem batch_is_cancelled() {
           .detail = "The batch was cancelled. Nothing from this line on was accepted."};
 }
 
+Problem shutdown_refuses_batch() {
+  return shutdown("Send the batch again once celld is back.");
+}
+
 Problem shutdown_ends_batch() {
-  cells::Refusal refusal;
-  refusal.kind = cells::Refusal::Kind::shutting_down;
-  Problem problem = problem_of(refusal);
-  problem.detail += " Send the rest, from this line on, once it is back.";
-  problem.retry_after = milliseconds(1000);
-  return problem;
+  return shutdown("Send the rest, from this line on, once celld is back.");
 }
 
 Problem refusal_ends_batch(const cells::Refusal& refusal) {

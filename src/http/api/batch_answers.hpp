@@ -13,6 +13,8 @@ namespace celld::api {
 Problem no_such_batch();
 /// celld is reading `limit` batches already.
 Problem too_many_batches(std::size_t limit);
+/// celld is shutting down and begins no batch.
+Problem shutdown_refuses_batch();
 
 // --- Why a batch ends early ------------------------------------------------------------------
 
@@ -21,7 +23,7 @@ Problem sender_too_slow();
 /// The client sent nothing for longer than a pause within a body may last.
 Problem sender_paused();
 Problem batch_is_cancelled();
-/// celld is shutting down. Also refuses a batch that has not begun.
+/// celld is shutting down.
 Problem shutdown_ends_batch();
 /// A line was refused, and may be accepted later.
 Problem refusal_ends_batch(const cells::Refusal& refusal);

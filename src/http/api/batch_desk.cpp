@@ -121,7 +121,7 @@ class BatchDeskActor final : public BatchDesk::base {
 
   void begin(const BatchPostPtr& post) {
     if (!engine_.store) return post->responder.answer(to_response(starting()));
-    if (is_shutting_down_) return post->responder.answer(to_response(shutdown_ends_batch()));
+    if (is_shutting_down_) return post->responder.answer(to_response(shutdown_refuses_batch()));
     if (!make_room()) {
       return post->responder.answer(to_response(too_many_batches(limits_.reading_max)));
     }

@@ -68,6 +68,13 @@ Response not_cancellable(const cells::Job& job) {
   return to_response({.kind = ProblemKind::not_cancellable, .detail = std::move(detail)});
 }
 
+Problem job_is_moving() {
+  Problem problem{.kind = ProblemKind::store_unavailable,
+                  .detail = "The job is moving to another cell. Try again."};
+  problem.retry_after = seconds(1);
+  return problem;
+}
+
 Problem no_such_job() {
   return not_found("There is no such job.");
 }
@@ -76,7 +83,7 @@ Response not_retryable(const cells::Job& job) {
   const bool has_failed =
       job.state == cells::JobState::failed || job.state == cells::JobState::cancelled;
   std::string detail = has_failed ? "A service has undone its part of the job. Submit a new job."
-                                  : "Only a failed or cancelled job can be reopened; this one is " +
+                                  : "Only a failed or cancelled job can be retried; this one is " +
                                         std::string(to_string(cells::shown_state(job))) + ".";
   return to_response({.kind = ProblemKind::not_retryable, .detail = std::move(detail)});
 }
@@ -105,7 +112,8 @@ Problem no_such_schedule() {
 /// refusal cannot hide.
 Problem schedule_of_another() {
   return not_found(
-      "The schedule of this name is not yours. Choose another name: all customers share them.");
+      "Another customer has a schedule of this name. Choose another name: no two schedules "
+      "have the same name.");
 }
 
 Response schedule_response(const cells::ScheduleAnswered& reply) {
@@ -124,11 +132,13 @@ Response schedule_response(const cells::ScheduleAnswered& reply) {
                           .detail = "The schedule comes from the configuration: change it there, "
                                     "and reload."});
     case cells::ScheduleAnswered::Outcome::too_many:
-      return to_response({.kind = ProblemKind::too_many_schedules,
-                          .detail = "celld keeps at most " + std::to_string(cells::schedules_max) +
-                                    " schedules, whose jobs take at most " +
-                                    std::to_string(cells::schedules_bytes_max) +
-                                    " bytes. Tokens of one customer can use a tenth of both."});
+      return to_response(
+          {.kind = ProblemKind::too_many_schedules,
+           .detail = "celld keeps at most " + std::to_string(cells::schedules_max) +
+                     " schedules, which take at most " +
+                     std::to_string(cells::schedules_bytes_max) +
+                     " bytes. The tokens of one customer can add schedules until that "
+                     "customer has a tenth of either."});
   }
   return to_response(store_unavailable());
 }
@@ -266,7 +276,7 @@ class GatewayActor : public Gateway::base {
               return order.responder.answer(json_response(200, job_json(*reply.job)));
             if (reply.job && !cells::can_cancel(*reply.job))
               return order.responder.answer(not_cancellable(*reply.job));
-            if (attempts <= 1) return order.responder.answer(to_response(store_unavailable()));
+            if (attempts <= 1) return order.responder.answer(to_response(job_is_moving()));
             post_cancel(order, attempts - 1);
           });
     });
@@ -277,7 +287,8 @@ class GatewayActor : public Gateway::base {
       ask<cells::ReopenAnswered>(
           dispatcher_, cells::ReopenJob{job}, order.responder,
           [responder = order.responder](const cells::ReopenAnswered& reply) {
-            if (reply.refusal) return responder.answer(to_response(problem_of(*reply.refusal)));
+            if (reply.refusal)
+              return responder.answer(to_response(problem_of_retry(*reply.refusal)));
             if (!reply.job) return responder.answer(to_response(no_such_job()));
             responder.answer(reply.accepted ? job_response(202, *reply.job, std::nullopt)
                                             : not_retryable(*reply.job));

@@ -126,6 +126,16 @@ std::string rate_text(double per_s) {
          " a second";
 }
 
+/// The limit that a job exceeds alone, as the configuration names it.
+std::string bytes_limit_of(const cells::Refusal& refusal) {
+  using Of = cells::Refusal::BytesOf;
+  if (refusal.bytes_of == Of::memory) return "`capacity.memory_max_bytes`";
+  const bool is_customers = refusal.bytes_of == Of::customer;
+  return (is_customers ? "`customers.quota.max_bytes` of the cell "
+                       : "`queue.max_bytes` of the cell ") +
+         to_string(refusal.cell);
+}
+
 Problem quota_problem(ProblemKind kind, const cells::Refusal& refusal, std::string_view name,
                       std::string detail) {
   Problem problem{.kind = kind, .detail = std::move(detail)};
@@ -187,7 +197,8 @@ Problem problem_of(const cells::Refusal& refusal) {
     }
     case Kind::service_removed:
       return invalid_request(
-          {{"/services", "names a service that was just removed from the configuration"}});
+          {{"/services",
+            "names a service that a reload has just removed, or whose undo it has just removed"}});
     case Kind::key_reused:
       return {.kind = ProblemKind::key_reused,
               .detail =
@@ -217,9 +228,9 @@ Problem problem_of(const cells::Refusal& refusal) {
           "The cell " + cell + " accepts " + rate_text(refusal.per_s) + " from each customer.");
     case Kind::job_too_large:
       return invalid_request(
-          {{"", "counts for " + std::to_string(refusal.depth) +
-                    " bytes, but a limit that applies to the cell " + cell + " allows only " +
-                    std::to_string(refusal.limit) + " bytes for all jobs together"}});
+          {{"", "counts for " + std::to_string(refusal.depth) + " bytes, but " +
+                    bytes_limit_of(refusal) + " allows only " + std::to_string(refusal.limit) +
+                    " bytes for all jobs together"}});
     case Kind::memory_full:
       return quota_problem(ProblemKind::queue_full, refusal, "capacity.memory_max_bytes",
                            "The jobs in memory take " + std::to_string(refusal.depth) +
@@ -227,10 +238,16 @@ Problem problem_of(const cells::Refusal& refusal) {
     case Kind::durability_differs:
       return {.kind = ProblemKind::not_retryable,
               .detail =
-                  "The job's cell has changed its `durability` since the job was submitted. Submit "
-                  "a new job."};
+                  "The job has another `durability` than the cell that would run it now. Submit a "
+                  "new job."};
   }
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
+}
+
+Problem problem_of_retry(const cells::Refusal& refusal) {
+  if (refusal.kind != cells::Refusal::Kind::service_removed) return problem_of(refusal);
+  return invalid_request(
+      {{"", "needs a service, or the undo of a service, that a reload has just removed"}});
 }
 
 Problem problem_of(cells::PoolRefusal refusal, bool names_burst) {
@@ -248,8 +265,8 @@ Problem problem_of(cells::PoolRefusal refusal, bool names_burst) {
 Problem store_unavailable() {
   Problem problem{.kind = ProblemKind::store_unavailable,
                   .detail =
-                      "The store did not answer. A job that was being submitted may or may "
-                      "not be on disk."};
+                      "celld could not complete the request. A change that the request asked for "
+                      "may or may not be stored."};
   problem.retry_after = milliseconds(5000);
   return problem;
 }

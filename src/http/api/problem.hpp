@@ -14,7 +14,7 @@
 
 namespace celld::api {
 
-/// Each has a row in the table of problem.cpp, whose slug, title and status never change.
+/// Each has a row in the table of problem.cpp. The slug, title and status of a row never change.
 enum class ProblemKind : std::uint8_t {
   bad_request,
   malformed_json,
@@ -81,9 +81,11 @@ Problem not_found(std::string detail);
 Problem unreadable_body(json::SyntaxError error);
 /// The engine refused a job.
 Problem problem_of(const cells::Refusal& refusal);
+/// The engine refused to reopen a job. The request has no members to point to.
+Problem problem_of_retry(const cells::Refusal& refusal);
 /// Why a change of a pool is refused. `names_burst`: the request named a burst.
 Problem problem_of(cells::PoolRefusal refusal, bool names_burst);
-/// The engine answered with an error: the request may or may not be on disk.
+/// The engine answered with an error: a change that was asked for may or may not be stored.
 Problem store_unavailable();
 /// Earlier submissions have waited too long for their answers; nothing of the request was kept.
 /// They wait for the disk, unless the job spares it.

@@ -72,7 +72,7 @@ CallOutcome interpret_end(const std::string& service, const CommandResult& resul
       return failure(Kind::unknown, "timeout", service + " did not finish in time and was killed.");
     case End::too_large:
       return failure(Kind::retryable, "invalid_response",
-                     service + " wrote more output than celld accepts and was killed.");
+                     service + " wrote more output than celld accepts (1 MiB) and was killed.");
     case End::lost:
       return failure(Kind::unknown, "provider_error",
                      service + " was killed because the command supervisor died.");

@@ -232,7 +232,7 @@ int HttpCall::on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_o
 // libcurl accepts "HTTP/2 2020", takes "http/1.1 503" for the status 200, keeps carriage returns
 // and NULs in the middle of a line, accepts a head that the end of the connection cuts short, and
 // treats an invalid length as no length. So celld checks all of this itself. Returns false if the
-// head is not HTTP/1, which celld never asks to leave.
+// head is not HTTP/1, or switches to another protocol: celld never asks for one.
 bool HttpCall::read_header(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);

@@ -72,8 +72,8 @@ std::variant<std::string, NoOperationUrl> read_reference(const mappings::UrlSour
   if (value == nullptr)
     return NoOperationUrl{"answered without `" + pointer + "`, the URL of its operation", true};
   if (value->is_string()) return value->get<std::string>();
-  return NoOperationUrl{"answered with `" + pointer + "`, the URL of its operation, as " +
-                        value->type_name() + " instead of a text"};
+  return NoOperationUrl{"answered with a `" + pointer +
+                        "`, the URL of its operation, that is not a string"};
 }
 
 }  // namespace

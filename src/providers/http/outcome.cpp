@@ -189,7 +189,9 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
     case HttpResult::End::garbled:
       return invalid_response(service, "answered with something that is not HTTP");
     case HttpResult::End::too_large:
-      return invalid_response(service, "answered with more than celld accepts");
+      return invalid_response(service,
+                              "answered with more than celld accepts (64 KiB of headers, 1 MiB of "
+                              "body)");
     case HttpResult::End::aborted:
       break;
   }

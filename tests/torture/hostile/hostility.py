@@ -12,12 +12,13 @@ NOT_REACHED = ("communications_error", r"{} could not be reached: .+\.")
 BROKEN = ("communications_error",
           r"The connection to {} ended before its answer was complete(: .+)?\.")
 NOT_HTTP = ("invalid_response", r"{} answered with something that is not HTTP\.")
-TOO_LARGE = ("invalid_response", r"{} answered with more than celld accepts\.")
+TOO_LARGE = ("invalid_response", r"{} answered with more than celld accepts "
+                                 r"\(64 KiB of headers, 1 MiB of body\)\.")
 NOT_JSON = ("invalid_response", r"{} answered with a body that is not a JSON object\.")
 KILLED_IN_TIME = ("timeout", r"{} did not finish in time and was killed\.|"
                              r"the attempt had not ended after \d+ ms")
 KILLED_TOO_LARGE = ("invalid_response",
-                    r"{} wrote more output than celld accepts and was killed\.")
+                    r"{} wrote more output than celld accepts \(1 MiB\) and was killed\.")
 SUCCESS = (None, "")
 # After these ends, celld closes the connection.
 GIVEN_UP = (OUT_OF_TIME, NOT_REACHED, BROKEN, NOT_HTTP, TOO_LARGE)

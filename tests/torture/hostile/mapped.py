@@ -202,7 +202,7 @@ OF_MAPPINGS = [HostileBehaviour(name, act, ends, mapping=rules) for name, rules,
      (invalid("without `/links/self`, the URL of its operation"),)),
     ("links-to-a-wrong-type", POLLED_AT_POINTER, any_of(
         *({"links": {"self": value}} for value in (None, 3, True, ["/"], {"href": "/"})), code=202),
-     (invalid(r"with `/links/self`, the URL of its operation, as \w+ instead of a text"),)),
+     (invalid(r"with a `/links/self`, the URL of its operation, that is not a string"),)),
     ("links-elsewhere", POLLED_AT_POINTER, at_url(*ELSEWHERE),
      (invalid("with a URL of its operation at .+ instead of .+"),)),
     ("links-to-garbage", POLLED_AT_POINTER, at_url(*NO_URLS),

@@ -99,11 +99,13 @@ TEST_CASE("a job for which there can never be room is refused with the limit tha
   REQUIRE(for_cell);
   CHECK(for_cell->kind == Refusal::Kind::job_too_large);
   CHECK(for_cell->limit == 3000);
+  CHECK(for_cell->bytes_of == Refusal::BytesOf::cell);
   settings.customer.bytes_max = 2000;
   CHECK_FALSE(refuse_too_large(cell, 2000, settings));
   const auto for_customer = refuse_too_large(cell, 2001, settings);
   REQUIRE(for_customer);
   CHECK(for_customer->limit == 2000);
+  CHECK(for_customer->bytes_of == Refusal::BytesOf::customer);
 }
 
 TEST_CASE("a cell accepts timeouts up to its maximum") {

@@ -414,6 +414,7 @@ TEST_CASE("a job that is larger than the memory for jobs is refused for good") {
     CHECK(never.kind == Refusal::Kind::job_too_large);
     CHECK(never.limit == 1000);
     CHECK(never.depth == 1001);
+    CHECK(never.bytes_of == (in_cell ? Refusal::BytesOf::cell : Refusal::BytesOf::memory));
     CHECK(never.retry_after == 0s);
   }
 }

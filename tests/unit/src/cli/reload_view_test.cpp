@@ -41,7 +41,7 @@ TEST_CASE("a reload is reported with one line per change, mask and pending resta
         "  pool.size of cell acme/* stays 8 because of an override; configured: 4\n"
         "  queue.submissions_per_s of cell acme/* stays 0.5 because of an override; "
         "configured: none\n"
-        "  /listen/port differs in the file and needs a restart\n");
+        "  /listen/port differs in the file; the change takes effect at the next start\n");
 }
 
 TEST_CASE("a reload without a change says so, and still reports masks and pending restarts") {
@@ -52,7 +52,7 @@ TEST_CASE("a reload without a change says so, and still reports masks and pendin
         "  pool.size of cell acme/* stays 8 because of an override; configured: 4\n"
         "  queue.submissions_per_s of cell acme/* stays 0.5 because of an override; "
         "configured: none\n"
-        "  /listen/port differs in the file and needs a restart\n");
+        "  /listen/port differs in the file; the change takes effect at the next start\n");
 }
 
 TEST_CASE("the table has one line per service") {

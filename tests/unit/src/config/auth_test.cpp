@@ -138,8 +138,8 @@ TEST_CASE("a token may be bound to services") {
 TEST_CASE("no two tokens share a name or a digest, whatever its case") {
   const std::string upper(64, 'A');
   CHECK(bad(auth(token("a", digest_a) + "," + token("a", upper) + "," + token("A", digest_b))) ==
-        Faults{{"/auth/tokens/1/name", "has the same name as /auth/tokens/0"},
-               {"/auth/tokens/1/sha256", "is the same token as /auth/tokens/0"}});
+        Faults{{"/auth/tokens/1/name", "is also the name of /auth/tokens/0"},
+               {"/auth/tokens/1/sha256", "is also the digest of /auth/tokens/0"}});
 }
 
 TEST_CASE("a token in place of its digest is not shown") {

@@ -5,6 +5,7 @@
 #include "src/providers/simulated/settings.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -139,13 +140,16 @@ TEST_CASE("omitted members have their documented defaults") {
 }
 
 TEST_CASE("the database cannot be a file that celld removes or locks") {
-  for (const std::string name : {"celld.lock", "celld-backup.partial", "celld"}) {
+  const std::map<std::string, std::string> uses = {
+      {"celld.lock", "celld locks this file"},
+      {"celld-backup.partial", "celld removes this file when it starts"},
+      {"celld", "its lock file would be celld.lock, which celld uses itself"}};
+  for (const auto& [name, use] : uses) {
     for (const std::string directory : {"", "./", "a/../"}) {
       const Faults faults = bad(R"({"services": {"dns": {"type": "simulated"}}, "cells": [{}],
                                     "store": {"path": ")" +
                                 directory + name + "\"}}");
-      CHECK(faults == Faults{{"/store/path",
-                              "must not be \"" + name + "\": celld has files of its own there"}});
+      CHECK(faults == Faults{{"/store/path", "must not be \"" + name + "\": " + use}});
     }
   }
 }

@@ -309,8 +309,8 @@ void check_agreement(const std::filesystem::path& path, const Value& changed) {
                                                   "the sum of the pool sizes",
                                                   "same customer and product",
                                                   "that the cell leaves at",
-                                                  "has the same name as",
-                                                  "is the same token as",
+                                                  "is also the name of",
+                                                  "is also the digest of",
                                                   "has the unknown secret",
                                                   "that no cell serves"};
   const auto refers_to_no_service = [](const json::Fault& fault) {
@@ -388,4 +388,7 @@ TEST_CASE("the process environment resolves variables and small regular files") 
   CHECK_FALSE(environment.file("/no/such/file"));
   CHECK_FALSE(environment.file("/dev/zero"));
   CHECK_FALSE(environment.file("/"));
+  CHECK(environment.file_fault("/no/such/file") == "cannot be read: No such file or directory");
+  CHECK(environment.file_fault("/dev/zero") == "is not a regular file");
+  CHECK(environment.file_fault("/") == "is not a regular file");
 }

@@ -151,7 +151,7 @@ TEST_CASE("exit statuses decide whether the job is retried") {
   }
   const auto died = outcome_of(exited(128 + SIGKILL));  // As the shell says it.
   CHECK(died.kind == Kind::unknown);
-  CHECK(died.message == "the command was killed by signal 9.");
+  CHECK(died.message == "The command was killed by signal 9.");
   CHECK(outcome_of(exited(128)).kind == Kind::rejected);
   CHECK(outcome_of(exited(255)).kind == Kind::rejected);
 }

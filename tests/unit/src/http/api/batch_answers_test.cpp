@@ -50,6 +50,7 @@ TEST_CASE("a batch that ends early tells its client to send the rest, from that 
   const auto names_limit = [](Refusal::Kind kind) {
     return problem_for(kind).detail.find("`queue.max_jobs`") != std::string::npos;
   };
+  CHECK(shutdown_refuses_batch().detail.find("from this line on") == std::string::npos);
   CHECK(names_limit(Refusal::Kind::queue_full));
   CHECK_FALSE(names_limit(Refusal::Kind::customer_rate));
 }

@@ -133,6 +133,31 @@ TEST_CASE("every refusal by the engine has its problem") {
             {"/timeout_ms", "must be at most 7, the `timeout_max_ms` of the cell a/b"}});
 }
 
+TEST_CASE("a job that is too large learns which limit it exceeds") {
+  const auto fault = [](Refusal::BytesOf bytes_of) {
+    Refusal refusal{Refusal::Kind::job_too_large, {"a", "b"}, 7, 9};
+    refusal.bytes_of = bytes_of;
+    return problem_of(refusal).errors.at(0).detail;
+  };
+  CHECK(
+      fault(Refusal::BytesOf::cell) ==
+      "counts for 9 bytes, but `queue.max_bytes` of the cell a/b allows only 7 bytes for all jobs "
+      "together");
+  CHECK(fault(Refusal::BytesOf::customer).find("`customers.quota.max_bytes` of the cell a/b") !=
+        std::string::npos);
+  CHECK(fault(Refusal::BytesOf::memory).find("but `capacity.memory_max_bytes` allows") !=
+        std::string::npos);
+}
+
+TEST_CASE("a retry that needs a removed service points to no member of its request") {
+  const Refusal removed{Refusal::Kind::service_removed, {"a", "b"}};
+  CHECK(problem_of(removed).errors.at(0).pointer == "/services");
+  const auto retry = problem_of_retry(removed);
+  CHECK(retry.kind == problem_of(removed).kind);
+  CHECK(retry.errors.at(0).pointer.empty());
+  CHECK(problem_of_retry({Refusal::Kind::no_cell, {"a", "b"}}).kind == ProblemKind::no_cell);
+}
+
 TEST_CASE("a refusal by the server is a problem") {
   for (const int status : {400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 500, 501, 503, 505}) {
     const http::Response response = refuse(status, "why", status == 405 ? "GET, HEAD" : "");

@@ -101,7 +101,7 @@ TEST_CASE("the body has the URL at a pointer") {
   const auto number = std::get<NoOperationUrl>(read_body(R"({"links": {"self": 7}})"));
   CHECK_FALSE(number.is_missing);
   CHECK(number.text ==
-        "answered with `/links/self`, the URL of its operation, as number instead of a text");
+        "answered with a `/links/self`, the URL of its operation, that is not a string");
 }
 
 TEST_CASE("an answer may lack the header") {

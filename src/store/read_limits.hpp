@@ -11,6 +11,9 @@ struct ReadLimits {
   /// jobs of all routing keys.
   std::size_t merged_max = 64;
   std::size_t names_max = 10'000;  ///< Cells in the cache of names; the same for routing keys.
+  /// Keys of one routing key and turn that FindOldestQueued passes over. After these, a search for
+  /// the next turn is cheaper than passing over the rest.
+  std::size_t passed_max = 8;
 };
 
 }  // namespace celld::store

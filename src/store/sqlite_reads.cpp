@@ -44,10 +44,6 @@ bool is_turn_of_queued(std::int64_t turn) {
   return (in_lane >= 1 && in_lane <= 9) || turn == 11;
 }
 
-/// After this many keys of one routing key and turn, a search for the next ones is cheaper than
-/// passing over the rest.
-constexpr int passed_max = 8;
-
 constexpr auto no_place = std::numeric_limits<std::int64_t>::max();
 
 /// Counts of unfinished jobs by service. The services are the members of the JSON object ?2. States
@@ -238,7 +234,7 @@ std::int64_t SqliteReads::oldest_indexed(std::int64_t cell) {
   std::int64_t routing_key = least;
   std::int64_t turn = least;
   bool has_more = false;  // Of this routing key and turn, jobs that may be the oldest.
-  for (int passed = 0; select_turns_.step();) {
+  for (std::size_t passed = 0; select_turns_.step();) {
     if (select_turns_.integer(0) != routing_key || select_turns_.integer(1) != turn) {
       routing_key = select_turns_.integer(0);
       turn = select_turns_.integer(1);
@@ -251,7 +247,7 @@ std::int64_t SqliteReads::oldest_indexed(std::int64_t cell) {
       oldest = place;
     }
     has_more = false;
-    if (++passed <= passed_max) continue;
+    if (++passed <= limits_.passed_max) continue;
     select_turns_.reset();
     select_turns_.bind(2, routing_key).bind(3, turn + 1);
   }

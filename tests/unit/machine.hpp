@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -40,6 +41,13 @@ inline milliseconds waited_for_processor() {
          milliseconds{1000 * steal_ticks / sysconf(_SC_CLK_TCK)};
 }
 
+/// By how much tests may be slower than usual, with sanitizers for example: as in
+/// tests/lib/daemon.py.
+inline double slowdown() {
+  const char* const text = std::getenv("CELLD_TEST_SLOWDOWN");
+  return text == nullptr ? 1.0 : std::stod(text);
+}
+
 /// Measures from its construction.
 class Stopwatch {
  public:
@@ -47,9 +55,10 @@ class Stopwatch {
     return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began_);
   }
 
-  /// Whether less than `most` has passed. Also true if other processes can explain the delay;
-  /// prints in that case that `what` was not judged.
-  bool is_within(milliseconds most, std::string_view what) const {
+  /// Whether less than `usual_most`, times the slowdown, has passed. Also true if other processes
+  /// can explain the delay; prints in that case that `what` was not judged.
+  bool is_within(milliseconds usual_most, std::string_view what) const {
+    const auto most = std::chrono::duration_cast<milliseconds>(usual_most * slowdown());
     const auto took = elapsed();
     const auto waited = waited_for_processor() - waited_before_;
     if (took < most) return true;

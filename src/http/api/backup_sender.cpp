@@ -12,7 +12,6 @@ namespace {
 
 using http::Responder;
 
-constexpr std::size_t piece_bytes = 256 << 10;
 constexpr std::chrono::seconds retry_after{10};
 
 void answer(const Responder& responder, ProblemKind kind, std::string detail) {
@@ -22,8 +21,8 @@ void answer(const Responder& responder, ProblemKind kind, std::string detail) {
 
 class BackupSenderActor final : public BackupSender::base {
  public:
-  BackupSenderActor(caf::actor_config& config, store::BackupMaker maker)
-      : BackupSender::base(config), maker_(std::move(maker)) {}
+  BackupSenderActor(caf::actor_config& config, store::BackupMaker maker, std::size_t piece_bytes)
+      : BackupSender::base(config), maker_(std::move(maker)), piece_bytes_(piece_bytes) {}
 
   behavior_type make_behavior() override {
     return {
@@ -91,7 +90,7 @@ class BackupSenderActor final : public BackupSender::base {
     if (!sending_->stream.connected()) return finish();
     if (sending_->reading || taken != sending_->written) return;
     sending_->reading = true;
-    request(maker_, caf::infinite, store::ReadBackup{piece_bytes})
+    request(maker_, caf::infinite, store::ReadBackup{piece_bytes_})
         .then([this, number = number_](
                   const store::BackupPiece& piece) { send_piece(number, piece.data); },
               [this, number = number_](const caf::error&) {
@@ -122,6 +121,7 @@ class BackupSenderActor final : public BackupSender::base {
   }
 
   store::BackupMaker maker_;
+  const std::size_t piece_bytes_;
   std::uint64_t number_ = 0;          ///< Of the current copy.
   std::optional<Responder> waiting_;  ///< The client, while its copy is being made.
   std::optional<Sending> sending_;
@@ -129,8 +129,9 @@ class BackupSenderActor final : public BackupSender::base {
 
 }  // namespace
 
-BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker) {
-  return system.spawn<BackupSenderActor>(std::move(maker));
+BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker,
+                                 std::size_t piece_bytes) {
+  return system.spawn<BackupSenderActor>(std::move(maker), piece_bytes);
 }
 
 }  // namespace celld::api

@@ -1,6 +1,7 @@
 // Sends copies of the database to clients, one at a time and no faster than the client reads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "src/http/server.hpp"
@@ -30,6 +31,7 @@ namespace celld::api {
 /// copy is still being made gets a 503; a client that is already receiving it is disconnected.
 using BackupSender = caf::typed_actor<caf::reacts_to<SendBackup>, caf::reacts_to<BackupTaken>>;
 
-BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker);
+BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker,
+                                 std::size_t piece_bytes = 256 << 10);
 
 }  // namespace celld::api

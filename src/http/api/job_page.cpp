@@ -12,8 +12,6 @@
 namespace celld::api {
 namespace {
 
-constexpr std::size_t piece_bytes_max = 192 << 10;
-
 /// Reserved per piece for the response head and chunk framing. A text that outgrows its reservation
 /// would be moved to a buffer of twice the size; the JSON of a job is usually shorter than its
 /// memory.
@@ -27,8 +25,10 @@ std::size_t approximate_bytes(const std::vector<cells::JobPtr>& jobs) {
 
 }  // namespace
 
-JobPage::JobPage(cells::ListJobs wanted, http::Responder responder)
-    : rest_(std::move(wanted)), responder_(std::move(responder)) {}
+JobPage::JobPage(cells::ListJobs wanted, http::Responder responder, std::size_t piece_bytes_max)
+    : rest_(std::move(wanted)),
+      responder_(std::move(responder)),
+      piece_bytes_max_(piece_bytes_max) {}
 
 JobPage::~JobPage() {
   if (stream_.connected()) stream_.break_off();
@@ -37,7 +37,7 @@ JobPage::~JobPage() {
 cells::ListJobs JobPage::ask_piece() {
   asked_ = true;
   cells::ListJobs piece = rest_;
-  piece.bytes_max = std::min(piece.bytes_max, piece_bytes_max);
+  piece.bytes_max = std::min(piece.bytes_max, piece_bytes_max_);
   return piece;
 }
 

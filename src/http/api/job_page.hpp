@@ -3,6 +3,7 @@
 // and reads nothing costs the memory of one piece.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 #include "cells/ports/job_store.hpp"
@@ -13,7 +14,9 @@ namespace celld::api {
 /// For one thread. Destroying an unfinished page closes its connection, so that the client notices.
 class JobPage {
  public:
-  JobPage(cells::ListJobs wanted, http::Responder responder);
+  /// A piece ends with the job that takes it beyond `piece_bytes_max`, by approximate_bytes.
+  JobPage(cells::ListJobs wanted, http::Responder responder,
+          std::size_t piece_bytes_max = 192 << 10);
   ~JobPage();
   JobPage(const JobPage&) = delete;
   JobPage& operator=(const JobPage&) = delete;
@@ -35,6 +38,7 @@ class JobPage {
 
   cells::ListJobs rest_;
   const http::Responder responder_;
+  const std::size_t piece_bytes_max_;
   http::AnswerStream stream_;
   bool asked_ = false;
   bool begun_ = false;  ///< At least one piece has been sent.

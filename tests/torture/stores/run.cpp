@@ -48,7 +48,10 @@ Limits draw_limits(Dice& dice) {
   Limits limits;
   if (dice.one_in(2)) limits.reads.rows_max = 3;
   if (dice.one_in(2)) limits.reads.merged_max = 3;
-  if (dice.one_in(2)) limits.reads.names_max = 3;
+  if (dice.one_in(2)) {
+    limits.reads.names_max = 3;
+    limits.reads.passed_max = 1;
+  }
   if (dice.one_in(2)) limits.writes.generation_jobs = 3 + dice.below(20);
   if (dice.one_in(2)) limits.writes.jobs_per_move = 1;
   if (dice.one_in(2)) {

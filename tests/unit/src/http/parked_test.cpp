@@ -10,6 +10,7 @@
 #include "src/http/handler_pool.hpp"
 #include "src/http/socket.hpp"
 #include "tests/unit/catch.hpp"
+#include "tests/unit/machine.hpp"
 #include "tests/unit/src/http/fixture.hpp"
 
 namespace celld::http::test {
@@ -26,18 +27,22 @@ class SharedSocket {
   Listening listening_;
 };
 
-/// Whether a connection ends at this idle timeout after another thread has written its answer.
+/// Whether a connection ends after another thread has written its answer. Checks that it does not
+/// end before this idle timeout.
 bool ends_after_later_answer(milliseconds idle_timeout) {
   Limits limits;
   limits.idle_timeout = idle_timeout;
   RunningServer server(limits);
+  const ::test::Stopwatch watch;
   auto client = server.connect();
   if (!client.send(request_text("POST", "/parked"))) return false;
   const auto parked = server.parked.take();
   if (!parked) return false;
   parked->answer(plain(202, "later"));  // No other event wakes the poller.
   const auto answer = client.receive();
-  return answer && answer->body == "later" && client.ends();
+  if (!answer || answer->body != "later" || !client.ends()) return false;
+  CHECK(watch.elapsed() >= idle_timeout);
+  return true;
 }
 
 /// The answer to a request that a server has not read when it stops. The refusal of another client

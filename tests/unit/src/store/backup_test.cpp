@@ -54,7 +54,8 @@ TEST_CASE("a copy shows the moment at which it began, not later writes") {
   SqliteUnderTest under_test;
   Client client{under_test};
   for (JobId id = 1; id <= 20; ++id) client.ask(InsertJob{big_job(id)});
-  BackupCopy copy{under_test.database(), partial_of(under_test), {3, 3 * 4096, std::nullopt}};
+  BackupCopy copy{
+      under_test.database(), partial_of(under_test), {.step_pages = 3, .step_bytes = 3 * 4096}};
   struct stat status{};
   REQUIRE(::stat(partial_of(under_test).c_str(), &status) == 0);
   CHECK((status.st_mode & 0777U) == 0600U);

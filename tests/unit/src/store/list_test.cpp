@@ -139,7 +139,7 @@ TEST_CASE("each filter, alone and combined, lists each matching job exactly once
 
 TEST_CASE("a list that examines three rows for a page skips none, whatever else is limited") {
   celld::store::SqliteOptions options;
-  options.reads = {3, 3, 3};
+  options.reads = {3, 3, 3, 3};
   SqliteUnderTest under_test{options};
   Client client{under_test};
   Ids expected;
@@ -325,6 +325,31 @@ TEST_CASE("the search for the oldest job looks at few of each customer's, whatev
   CHECK(reads.read(FindOldestQueued{{shared}}).places == std::vector<JobId>{2});
   // A thousand recent rows, and for each customer ten keys.
   CHECK(thousands.count < 150);
+}
+
+TEST_CASE("the oldest queued job is found however few keys its search passes over") {
+  celld::store::SqliteOptions options;
+  options.writes.generation_jobs = 3;
+  options.writes.jobs_per_move = 1;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  // The jobs of each of three customers have three priorities. Some are behind others in a line.
+  constexpr JobId last = 36;
+  for (JobId id = 1; id <= last; ++id) {
+    JobSketch sketch;
+    sketch.id = id;
+    sketch.entity = std::to_string(id % 27);
+    sketch.customer = "c" + std::to_string(id % 3);
+    sketch.priority = 6 - static_cast<int>(id / 3 % 3);
+    client.ask(InsertJob{sketch_job(sketch)});
+  }
+  for (JobId oldest = 1; oldest <= last; ++oldest) {
+    for (const std::size_t passed_max : {0, 1, 2, 3, 100}) {
+      celld::store::SqliteReads reads{under_test.database(), {.passed_max = passed_max}};
+      CHECK(reads.read(FindOldestQueued{{acme_cell}}).places == Ids{oldest});
+    }
+    client.ask(CancelWaiting{oldest, acme_cell, at_ms(9)});
+  }
 }
 
 TEST_CASE("the search for the oldest job passes over any number of jobs that are not queued") {

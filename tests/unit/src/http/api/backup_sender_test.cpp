@@ -1,7 +1,9 @@
 #include "src/http/api/backup_sender.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/catch.hpp"
@@ -33,11 +35,36 @@ store::BackupMaker::behavior_type broken_maker(store::BackupMaker::pointer self,
   };
 }
 
+/// A copy with this content. Notes the size of each piece, and 0 when the copy is dropped.
+struct Copy {
+  std::string content;
+  std::size_t read = 0;
+  http::test::Events<std::size_t> pieces;
+};
+
+store::BackupMaker::behavior_type maker_of(store::BackupMaker::pointer,
+                                           const std::shared_ptr<Copy>& copy) {
+  return {
+      [=](const store::MakeBackup&) {
+        return store::BackupMade{copy->content.size(), "sha-256=:x:", "application/vnd.sqlite3"};
+      },
+      [=](const store::ReadBackup& order) {
+        auto data = copy->content.substr(copy->read, order.bytes_max);
+        copy->read += data.size();
+        copy->pieces.put(data.size());
+        return store::BackupPiece{std::move(data)};
+      },
+      [=](const store::DropBackup&) { copy->pieces.put(0); },
+  };
+}
+
 class Sender {
  public:
   explicit Sender(bool completes)
       : sender_(spawn_backup_sender(
             system_, system_.spawn(broken_maker, std::make_shared<Owed>(), completes))) {}
+  Sender(const std::shared_ptr<Copy>& copy, std::size_t piece_bytes)
+      : sender_(spawn_backup_sender(system_, system_.spawn(maker_of, copy), piece_bytes)) {}
   ~Sender() { end(); }
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
@@ -52,9 +79,9 @@ class Sender {
   }
 
  private:
-  http::test::RunningServer server_;
   caf::actor_system_config config_;
   caf::actor_system system_{config_};
+  http::test::RunningServer server_;  // Its thread sends to the sender until it is destroyed.
   BackupSender sender_;
 };
 
@@ -69,6 +96,24 @@ TEST_CASE("a copy that cannot be read ends short, and the next one is made") {
     CHECK(head->status == 200);
     CHECK(client.receive_to_end() == "");
   }
+}
+
+TEST_CASE("a copy in small pieces arrives whole, and is dropped after its last piece") {
+  const auto [content, sizes] =
+      GENERATE(table<std::string, std::vector<std::size_t>>({{"12", {2, 0}},
+                                                             {"123", {3, 0}},
+                                                             {"123456789", {3, 3, 3, 0}},
+                                                             {"123456789a", {3, 3, 3, 1, 0}}}));
+  const auto copy = std::make_shared<Copy>();
+  copy->content = content;
+  Sender sender{copy, 3};
+  auto client = sender.ask();
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+  CHECK(answer->body == content);
+  for (const auto size : sizes) CHECK(copy->pieces.take() == size);
+  CHECK(copy->pieces.size() == 0);
 }
 
 TEST_CASE("a client whose copy is being made gets a 503 when celld shuts down") {

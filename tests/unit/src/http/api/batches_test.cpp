@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/http/api/batch_canceller.hpp"
+#include "src/http/api/batch_json.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
 #include "tests/unit/src/http/api/stepped_system.hpp"
@@ -578,6 +579,28 @@ TEST_CASE("a client that has left makes room for another that prefers to wait") 
   CHECK(http::test::eventually([&] { return wait().header("Preference-Applied") == "wait=1"; }));
 }
 
+TEST_CASE("a client may wait for its batch only if its report has room beside those of others") {
+  http::test::RunningServer server;
+  BatchLimits limits;
+  limits.waiting_bytes_max = 2 * batch_report_json(1, BatchTally{}).size();
+  Desk desk{limits};
+  desk.batch.counts[JobState::running] = 1;
+  std::vector<http::test::Client> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(server.connect());
+    desk.send_lines(desk.begin(server, clients.back(), std::chrono::seconds{60}), 0, 0);
+    desk.take_messages();
+  }
+  const auto wait_of = [&](std::size_t client) {
+    return clients[client].receive().value().headers.at("preference-applied");
+  };
+  CHECK(wait_of(2) == "wait=0");
+  desk.send(ReleaseBatchWaiters{});
+  desk.take_messages();
+  CHECK(wait_of(0) == "wait=60");
+  CHECK(wait_of(1) == "wait=60");
+}
+
 TEST_CASE("a batch is shown by state, with its progress") {
   Daemon daemon;
   const auto posted = post_lines(daemon, good_job);
@@ -615,6 +638,7 @@ TEST_CASE("a batch is the same however little the desk does at a time") {
 TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended") {
   BatchLimits limits;
   limits.cancelled_jobs = 3;
+  limits.cancelled_bytes = 5;
   Daemon daemon{true, limits};
   const auto posted = post_lines(daemon, repeated(good_job + "\n", 3));
   std::vector<cells::JobId> cancelled;
@@ -649,6 +673,7 @@ TEST_CASE("a cancelled batch has each of its jobs cancelled that has not ended")
     CHECK(list.filter.batch == daemon.batch.id);
     CHECK(list.filter.unfinished);
     CHECK(list.limit == 3);
+    CHECK(list.bytes_max == 5);
   }
   CHECK(cancelled == std::vector<cells::JobId>{4, 3, 2, 1});
   CHECK(post(daemon, "", {}, "application/json", "/v1/batches/x/cancel").status == 404);

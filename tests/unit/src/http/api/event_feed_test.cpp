@@ -3,7 +3,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "src/http/api/job_json.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/fake_engine.hpp"
 #include "tests/unit/src/http/api/stepped_system.hpp"
@@ -115,6 +118,37 @@ TEST_CASE("a client's position moves forward while other customers' jobs change,
   REQUIRE(http::test::eventually([&] { return !responder.connected(); }));
   feed.pass(std::chrono::seconds{15});
   CHECK_FALSE(feed.has_timer());
+}
+
+TEST_CASE("a client gets the changes that it missed in pieces, and then all later ones") {
+  const auto job = job_with_id(7);
+  const auto event = [&](int number) {
+    return "id: run-" + std::to_string(number) + "\nevent: job.state\ndata: " + job_json(*job) +
+           "\n\n";
+  };
+  const auto one = event(1).size();
+  std::string missed = ":\n\n";
+  for (int number = 1; number <= 5; ++number) missed += event(number);
+  missed += "id: run-5\n\n";
+  for (const auto& [piece_bytes, pieces] :
+       std::vector<std::pair<std::size_t, int>>{{1, 5}, {one, 5}, {one + 1, 3}, {5 * one, 1}}) {
+    INFO(piece_bytes);
+    // The server's thread sends to the feed, which a SteppedSystem does not allow.
+    caf::actor_system_config config;
+    caf::actor_system system{config};
+    http::test::RunningServer server;
+    auto client = server.connect();
+    FeedInlet inlet{system, "run", {.piece_bytes = piece_bytes}};
+    for (int change = 0; change < 5; ++change) inlet.notify(job);
+    caf::anon_send(inlet.feed(),
+                   FollowJobs{.last_event_id = "run-0", .responder = server.park(client)});
+    REQUIRE(client.receive(true));
+    std::string text;
+    for (int piece = 0; piece < pieces; ++piece) text += client.receive_chunk().value_or("");
+    CHECK(text == missed);
+    inlet.notify(job);
+    CHECK(client.receive_chunk() == event(6));
+  }
 }
 
 }  // namespace celld::api

@@ -1053,6 +1053,13 @@ class Batches(CellctlTest):
         self.assertIn("Continuing with line 3 in 0ms", done.stderr)
         self.assertEqual([body.count(b"\n") for _, _, body in requests], [3, 1])
 
+    def test_a_watch_of_a_batch_ends_if_its_first_request_fails(self):
+        batch = {"id": "0000000000001", "total": 1, "progress": 1, "states": {"succeeded": 1},
+                 "finished_at": "2026-11-20T22:42:56.123Z"}
+        url, _ = self.canned((503, {}, b"{}"), (200, {}, json.dumps(batch).encode()))
+        self.run_cellctl("batch", "watch", batch["id"], "--interval", "50ms", "--url", url,
+                         code=UNAVAILABLE)
+
     def test_the_jobs_of_all_batches_of_a_file_are_counted_at_the_end(self):
         first = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
                  "stopped_at_line": 2, "errors": [{"line": 2, "status": 429}]}

@@ -198,6 +198,7 @@ class Worker(CellctlTest):
         def seen(path):
             return sum(request[0] == path for request in requests)
         wait_until(lambda: seen("/v1/leases/L1/heartbeat") == 2, "the heartbeat comes again")
+        self.await_log("heartbeats and reports cannot be delivered")
         open(self.path("go"), "w", encoding="utf-8").close()
         wait_until(lambda: seen("/v1/leases/report") == 2, "the report comes again")
         self.stop(worker)

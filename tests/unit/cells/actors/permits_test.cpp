@@ -300,6 +300,21 @@ TEST_CASE("an offered slot is answered although another cell runs out of jobs me
   engine.run_all();
 }
 
+TEST_CASE("no timer runs until the end of a pause while no job waits for the service") {
+  Fixture engine;
+  engine.protection["billing"] = {at_most(1), std::nullopt};
+  engine.crash_and_restart();
+  engine.scheduler().clock().cancel_all();  // Timers from the start.
+  const auto client = caf::actor_cast<ServiceClient>(engine.recorder->services.front());
+  const Lease lease{1, 1};
+  caf::anon_send(client, StartCall{lease, std::make_shared<const Job>(), milliseconds{1000}});
+  caf::anon_send(client,
+                 PermitOver{lease, {"acme", "*"}, {}, {CallSign::nothing, milliseconds{5000}, {}}});
+  engine.run_all();
+  CHECK(engine.scheduler().trigger_timeouts() == 0);
+  CHECK(engine.service("billing").paused_until);
+}
+
 // --- Reloads and restarts ------------------------------------------------------------------------
 
 TEST_CASE("a reload that adds a limit counts the calls in flight") {

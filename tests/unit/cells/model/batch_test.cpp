@@ -50,3 +50,23 @@ TEST_CASE("a clock that jumps back does not move the end of a batch back") {
   close(batch, at_ms(90));
   CHECK(finished_at(batch) == at_ms(500));
 }
+
+TEST_CASE("a restart forgets the unfinished jobs in memory that were not kept") {
+  Batch batch;
+  add_job(batch, in_state(JobState::queued));  // On disk.
+  BatchInMemory before;
+  before.stored = 4;
+  before.counts[JobState::queued] = 3;
+  before.counts[JobState::succeeded] = 1;
+  count_in_memory(batch, before);
+  close(batch, at_ms(7));
+  BatchInMemory kept;
+  kept.stored = 2;
+  kept.counts[JobState::queued] = 2;
+  forget_memory(batch, kept, at_ms(9));
+  CHECK(batch.in_memory == kept);
+  CHECK(batch.counts[JobState::queued] == 3);
+  CHECK(batch.counts[JobState::succeeded] == 1);
+  CHECK(batch.stored == 3);
+  CHECK(batch.forgotten == 1);
+}

@@ -506,6 +506,28 @@ TEST_CASE("a customer is charged for leases while none of its own workers is the
   CHECK(matching.next_ask(1) == Ask{any, 4, 1});
 }
 
+TEST_CASE("a customer that leaves without a debt is not charged for leases until it comes back") {
+  LeaseMatching matching;
+  const CellKey any{"*", "*"};
+  matching.filled(any, 100);
+  const auto begin = [&](std::uint64_t number, const std::string& customer) {
+    matching.add({number, customer});
+    const auto ask = matching.next_ask();
+    REQUIRE(ask);
+    matching.answered(*ask, 1, LaneState::more, 100);
+  };
+  begin(1, "a");
+  for (const std::uint64_t number : {2, 3}) {
+    begin(number, "b");
+    matching.served("b", 1s, true);
+  }
+  matching.served("a", 1ms, true);  // It has had less than its share, and leaves.
+  matching.served("a", 5s, false);
+  matching.add({4, "a"});
+  matching.add({5, "b"});
+  CHECK(matching.next_ask(1) == Ask{any, 4, 1});
+}
+
 TEST_CASE("asks that bring no lease do not change how long a lease is expected to take") {
   LeaseMatching matching;
   const CellKey any{"*", "*"};

@@ -39,6 +39,21 @@ TEST_CASE("a piece above the backlog is accepted when nothing else waits, and a 
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
+TEST_CASE("nothing is sent of what a stream had kept when it kept too much") {
+  Limits limits;
+  limits.stream_backlog_bytes_max = 4;
+  TestServer server(limits);
+  server.server.handle("GET", "/much", [](const Request&, const Responder& responder) {
+    const auto stream = responder.begin_stream(events());
+    stream.write("####");  // Kept at least until this handler returns.
+    stream.write("#");
+  });
+  server.start();
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/much")));
+  CHECK(client.receive_to_end().value_or("").find('#') == std::string::npos);
+}
+
 TEST_CASE("above the bound for unsent data, the connection stalled for the longest is closed") {
   // The sockets of a connection hold up to five megabytes: two answers keep the bound, and three
   // exceed it, even after the reader has taken sixteen.

@@ -153,6 +153,7 @@ TEST_CASE("a move can leave running jobs in place, and counts the unfinished job
     CHECK(moved.counts[JobState::queued] == 1);
     CHECK(moved.counts[JobState::scheduled] == 1);
     CHECK(moved.counts.unfinished() == 2);
+    CHECK(moved.counts.bytes == 2 * queued_bytes(*settles->spec));
     CHECK(client.ask(FindJob{1}).job->cell == acme_cell);
     CHECK(client.ask(LoadCell{acme_cell}).counts.unfinished() == 1);
     CHECK(client.ask(MoveJobs{backlog, to, 10, false}).moved == 0);

@@ -36,6 +36,10 @@ TEST_CASE("malformed text is an error") {
   CHECK_THROWS_AS(read_labels("[]"), SqliteFailure);
   CHECK_THROWS_AS(read_steps("[{\"state\":\"asleep\",\"attempts\":1}]", 1), SqliteFailure);
   CHECK_THROWS_AS(read_steps("[]", 1), SqliteFailure);
+  for (const std::string part : {"lease_epoch", "lease_counter"}) {
+    const auto step = R"([{"state":"running","attempts":1,"report":"fail",")" + part + "\":1}]";
+    CHECK_THROWS_AS(read_steps(step, 1), SqliteFailure);  // A lease has both.
+  }
   CHECK_THROWS_AS(read_messages("[{}]"), SqliteFailure);
   CHECK_THROWS_AS(read_error("{"), SqliteFailure);
   CHECK_THROWS_AS(read_properties("{a:1}"), SqliteFailure);

@@ -135,7 +135,7 @@ TEST_CASE("without jobs to keep there is no file, and removing it twice is no er
   CHECK(remove_kept_jobs(path).empty());
 }
 
-TEST_CASE("a file that cannot be read or written is reported") {
+TEST_CASE("a file that cannot be read, written or removed is reported") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() / "kept";
   std::ofstream{path} << std::string(4096, 'x');
@@ -145,4 +145,5 @@ TEST_CASE("a file that cannot be read or written is reported") {
   MemoryJobs jobs;
   jobs.apply(InsertJob{in_memory(sketch_job({.id = 1}))});
   CHECK_FALSE(write_kept_jobs(path + "/below", content_of(jobs), keep_all).empty());
+  CHECK(remove_kept_jobs(path + "/below").starts_with("cannot remove " + path + "/below: "));
 }

@@ -467,6 +467,22 @@ TEST_CASE("a batch that has paused only briefly makes no room for another") {
   CHECK(refused.receive().value().status == 503);
 }
 
+TEST_CASE("a refused batch whose client goes away leaves the others alone") {
+  http::test::RunningServer server;
+  auto read = server.connect();
+  auto refused = server.connect();
+  BatchLimits limits;
+  limits.reading_max = 1;
+  Desk desk{limits};
+  const auto post = desk.begin(server, read);
+  desk.send(AbandonBatch{desk.begin(server, refused)});
+  desk.take_messages();
+  CHECK(refused.receive().value().status == 503);
+  desk.send_lines(post, 0, 0);
+  desk.take_messages();
+  CHECK(read.receive().value().status == 202);
+}
+
 TEST_CASE("a batch whose body has ended leaves its place to another") {
   http::test::RunningServer server;
   auto ended = server.connect();

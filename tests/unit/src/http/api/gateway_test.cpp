@@ -206,6 +206,23 @@ TEST_CASE("a client whose wait expires gets a 202 with the latest version of the
   CHECK(answer.header("Preference-Applied") == "wait=1");
 }
 
+TEST_CASE("a client that prefers to wait for a second gets a 200 if its job has ended") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  cells::JobIdSource ids;
+  SteppedGateway gateway;
+  gateway.script->submit = [&](const cells::SubmitJob& message) {
+    const auto job = std::make_shared<const cells::Job>(
+        cells::accept_job(message.request, {}, {}, ids.next(wall_now), wall_now));
+    return cells::JobSubmitted{in_state(job, JobState::succeeded), std::nullopt};
+  };
+  gateway.send(PostJob{{}, std::chrono::seconds(1), server.park(client)});
+  gateway.take_messages();
+  const auto answer = client.receive().value();
+  CHECK(answer.status == 200);
+  CHECK(answer.headers.at("preference-applied") == "wait=1");
+}
+
 TEST_CASE("a preference for zero seconds, or a malformed one, delays nothing") {
   Daemon daemon;
   CHECK(post(daemon, good_job, {{"Prefer", "wait=0"}}).header("Preference-Applied") == "wait=0");

@@ -1,9 +1,16 @@
 # shellcheck shell=bash
 # Packages of npm. Sourced.
 
-# npm_packages SOURCE DIRECTORY: installs the packages of SOURCE/package-lock.json in DIRECTORY, unless
-# they are there already. If that fails, sets `npm_failure` to the reason, and fails: with 77 when npm
-# or its registry is out of reach.
+# npm_reason LOG: the line in which npm says why it failed; the last line, if npm does not say it.
+npm_reason() {
+  local line
+  line=$(sed -nE 's/^npm (error|ERR!) //; T; /^((code|errno|syscall) .*)?$/d; p; q' "$1")
+  echo "${line:-$(tail -n1 "$1")}"
+}
+
+# npm_packages SOURCE DIRECTORY: installs the packages of SOURCE/package-lock.json in DIRECTORY,
+# unless they are there already. If that fails, sets `npm_failure` to the reason, and fails: with 77
+# when npm is missing or cannot fetch them, with another status when a file in SOURCE is at fault.
 npm_packages() {
   local source=$1 directory=$2 program
   for program in node npm; do
@@ -22,15 +29,15 @@ npm_packages() {
     npm --prefix "$directory" ci >"$directory/npm.log" 2>&1 || {
       cat "$directory/npm.log" >&2
       flock --unlock 9
-      # Errors of the network; any other failure is one of the files in SOURCE.
-      if grep -qE '\b(E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ERR_SOCKET_TIMEOUT|E?(40[37]|50[0-9])|UNABLE_TO_[A-Z_]+|SELF_SIGNED_CERT_IN_CHAIN)\b' \
+      # The codes of faults in the files of SOURCE; those of a failed fetch are too many to list.
+      if grep -qE '^npm (error|ERR!) code E(USAGE|INTEGRITY|JSONPARSE|NOENT|RESOLVE)$' \
         "$directory/npm.log"; then
-        npm_failure="npm's registry is out of reach"
-        return 77
+        npm_failure="npm could not install the packages of $source"
+        return 1
       fi
       # shellcheck disable=SC2034 # For the caller.
-      npm_failure="npm could not install the packages of $source"
-      return 1
+      npm_failure="npm cannot fetch packages: $(npm_reason "$directory/npm.log")"
+      return 77
     }
     cp "$source/package-lock.json" "$directory/installed"
   fi

@@ -31,7 +31,7 @@ enum Column : std::size_t {
   kept_64,
   alone_us,
   idle_us,
-  drained,
+  queued,
   many_submitted,
   many_ended,
   columns
@@ -81,7 +81,7 @@ void measure(const Plan& plan, Row& row) {
   row.values[idle_us].push_back(peer->measure_idle(plan.seconds));
   row.values[lives_16].push_back(peer->measure_lives(16, plan.seconds));
   row.values[lives_64].push_back(peer->measure_lives(64, plan.seconds));
-  if (const auto rate = peer->measure_drain(plan.seconds)) row.values[drained].push_back(*rate);
+  if (const auto rate = peer->measure_queued(plan.seconds)) row.values[queued].push_back(*rate);
   if (const auto many = peer->measure_many(plan.seconds)) {
     row.values[many_submitted].push_back(many->submitted);
     row.values[many_ended].push_back(many->ended);
@@ -137,7 +137,7 @@ void print_clients_table(const std::vector<Row>& rows) {
               "16 clients, by 100, /s");
   for (const auto& row : rows) {
     print_head(row);
-    for (const auto column : {drained, many_submitted, many_ended}) print_rate(row, column, 24);
+    for (const auto column : {queued, many_submitted, many_ended}) print_rate(row, column, 24);
     std::printf("\n");
   }
 }

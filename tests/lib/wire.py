@@ -10,6 +10,8 @@ import socket
 import struct
 import time
 
+from daemon import DEADLINE_S
+
 STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-5][0-9]{2}) [A-Za-z0-9' -]+")
 FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([\t\x20-\x7e\x80-\xff]*)")
 CHUNK = re.compile(rb"([0-9a-fA-F]+)\r\n")
@@ -164,7 +166,7 @@ class Talk:
         return f"{self.statuses} {self.end}, {len(self.rest)} more bytes; {self.answers[:3]}"
 
 
-def talk(daemon, *pieces, half_close=False, until=None, patience_s=10.0):
+def talk(daemon, *pieces, half_close=False, until=None, patience_s=DEADLINE_S):
     """Sends each piece in a segment of its own, and reads at the same time. Ends when the
     connection ends, when `until(answers)` is true, or after `patience_s`."""
     queue = [memoryview(piece) for piece in pieces if piece]

@@ -84,7 +84,10 @@ class BackupTest(CellctlTest):
         taker.settimeout(DEADLINE_S)
         taker.connect((self.daemon.host, self.daemon.port))
         taker.sendall(f"GET {PATH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        self.assertEqual(taker.recv(len(OK_LINE), socket.MSG_WAITALL), OK_LINE)
+        line = b""
+        while len(line) < len(OK_LINE) and (piece := taker.recv(len(OK_LINE) - len(line))):
+            line += piece
+        self.assertEqual(line, OK_LINE)
         return taker
 
 

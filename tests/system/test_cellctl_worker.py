@@ -402,10 +402,15 @@ class Worker(CellctlTest):
 
     def test_heartbeats_keep_a_command_that_takes_longer_than_the_timeout(self):
         self.start()
-        job = self.submit_vm(timeout_ms=2000)
-        self.work("sleep 5")
-        ended = self.wait_for_end(job)
-        self.assertEqual((ended["state"], ended["attempt"]), ("succeeded", 1))
+
+        def ends(timeout_s):
+            job = self.submit_vm(timeout_ms=int(1000 * timeout_s))
+            worker = self.work(f"sleep {3 * timeout_s}")
+            ended = self.wait_for_end(job)
+            self.stop(worker)
+            return ended["state"], ended["attempt"]
+        # A busy machine may be too slow for a short timeout.
+        self.assertIn(("succeeded", 1), map(ends, (0.6, 2, 6)))
 
     # --- Stops ----------------------------------------------------------------------------------
 

@@ -36,17 +36,21 @@ class Follower(threading.Thread):
         self.newest = newest
         self.seen = []      # (job, state)
         self.gaps = self.connections = 0
+        self.token = None   # Of the open stream.
         self.stop = False
         self.start()
 
     def run(self):
         position = None
         while not self.stop:
-            stream = Stream(self.test.daemon, "/v1/events", position, token=self.newest())
+            token = self.newest()
+            stream = Stream(self.test.daemon, "/v1/events", position, token=token)
             self.connections += 1
+            self.token = token if stream.status == 200 else None
             while stream.status == 200 and (event := stream.event()):
                 self.gaps += event[0] != "job.state"
                 self.seen.append((event[1]["id"], event[1]["state"]))
+            self.token = None
             position = stream.last_event_id or position
             stream.close()
 
@@ -87,13 +91,13 @@ class Rotation(EndToEnd):
             client.close()
         submitter = threading.Thread(target=keep_submitting)
         submitter.start()
-        for number, (old, new) in enumerate(zip(tokens, tokens[1:]), 1):
+        for old, new in zip(tokens, tokens[1:]):
             self.reload(old, new)
             newest[0] = new
             time.sleep(0.05)
             self.reload(new)
-            wait_until(lambda number=number: all(each.connections > number for each in followers),
-                       "all have connected again")
+            wait_until(lambda new=new: all(each.token == new for each in followers),
+                       "all follow with the new token")
         submitter.join()
         expected = {(job, state) for job in ids for state in ("queued", "running", "succeeded")}
         for each in followers:

@@ -11,6 +11,8 @@ from provider import answer, drip, hang, reset, slow, succeed
 LATE_S = 0.1       # The end of an attempt after its deadline.
 DUE_LATE_S = 0.6   # The start of a job after its due time, with its commits.
 BACKOFF_S = 0.1    # The most that a_config() lets an attempt wait for the next.
+# A busy machine may be too slow for a test with the first of these, which then tries the next.
+DELAYS_S = 1, 4, 16
 
 
 def utc(seconds_from_now):
@@ -96,11 +98,15 @@ class Deadlines(EndToEnd):
 
     def test_each_step_and_attempt_has_the_whole_timeout(self):
         self.start()
-        self.provider.on("/dns", [slow(1.5, answer(500)), slow(1.5)])
-        self.provider.always("/billing", slow(1.5))
-        job = self.wait_for_end(self.submit(
-            a_job(timeout_ms=2500, services=["dns", "billing"], retry={"max_attempts": 2})))
-        self.assertEqual(job["state"], "succeeded", job)
+
+        def state_after(call_s):
+            self.provider.on("/dns", [slow(call_s, answer(500)), slow(call_s)])
+            self.provider.always("/billing", slow(call_s))
+            return self.wait_for_end(self.submit(
+                a_job(f"{call_s}", timeout_ms=int(1700 * call_s), services=["dns", "billing"],
+                      retry={"max_attempts": 2})))["state"]
+        # A busy machine may be too slow for short calls.
+        self.assertIn("succeeded", map(state_after, (0.4, 1.5, 5)))
 
     def test_an_expired_job_fails_while_it_waits(self):
         self.start(defaults={"pool": {"size": 1}})
@@ -119,48 +125,62 @@ class Deadlines(EndToEnd):
     def test_an_expired_job_fails_while_it_runs(self):
         self.start()
         self.provider.always("/dns", hang())
-        expires_at = utc(0.5)
-        job = self.wait_for_end(self.submit(a_job(expires_at=expires_at)), deadline_s=10)
-        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
-        self.assert_in_time("the expiry", parse(job["finished_at"]) - parse(expires_at), LATE_S)
+
+        def has_called(delay_s):
+            expires_at = utc(delay_s)
+            job = self.wait_for_end(self.submit(a_job(f"{delay_s}", expires_at=expires_at)))
+            self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
+            self.assert_in_time("the expiry", parse(job["finished_at"]) - parse(expires_at), LATE_S)
+            return bool(self.provider.calls_of())
+        self.assertTrue(any(map(has_called, DELAYS_S)))
         wait_until(lambda: self.provider.calls_of()[0].aborted, "celld closes the connection")
 
     def test_an_expired_job_fails_while_it_waits_for_its_next_attempt(self):
         self.start(defaults={"retry": {"backoff_ms": 1, "backoff_max_ms": 60000}})
         self.provider.always("/dns", answer(503, headers=["Retry-After: 60"]))
-        job = self.wait_for_end(self.submit(a_job(expires_at=utc(0.6))), deadline_s=10)
-        self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
-        self.assertEqual(job["attempt"], 1)
+
+        def attempts(delay_s):
+            job = self.wait_for_end(self.submit(a_job(f"{delay_s}", expires_at=utc(delay_s))))
+            self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
+            return job["attempt"]
+        self.assertIn(1, map(attempts, DELAYS_S))
 
     def test_an_expired_job_fails_before_it_is_due(self):
         self.start()
-        job = self.wait_for_end(self.submit(a_job(delay_ms=60000, expires_at=utc(0.5))),
-                                deadline_s=10)
+        job = self.wait_for_end(self.submit(a_job(delay_ms=60000, expires_at=utc(0.5))))
         self.assertEqual((job["state"], job["error"]["code"]), ("failed", "expired"), job)
 
 
 class DueTimes(EndToEnd):
-    def assert_starts_at(self, due, job_id):
-        self.assertEqual(self.job(job_id)["state"], "scheduled")
-        self.assertEqual(self.cell()["queue"]["scheduled"], 1)
+    def is_scheduled_until(self, due, job_id):
+        """Whether the job was shown as scheduled. Checks that it starts at `due`."""
+        shown = self.job(job_id)["state"], self.cell()["queue"]["scheduled"]
         job = self.wait_for_end(job_id)
         self.assertEqual((job["state"], job["attempt"]), ("succeeded", 1))
         self.assertGreaterEqual(parse(job["started_at"]), due)
         self.assert_in_time("the start", parse(job["started_at"]) - due, DUE_LATE_S)
+        return shown == ("scheduled", 1)
 
     def test_a_delayed_job_runs_after_its_delay_and_not_before(self):
         self.start()
-        before = time.time()
-        job_id = self.submit(a_job(delay_ms=2000))
-        self.assert_starts_at(parse(self.job(job_id)["run_at"]), job_id)
-        self.assertGreaterEqual(parse(self.job(job_id)["run_at"]), before + 1.999)
+
+        def waits(delay_s):
+            before = time.time()
+            job_id = self.submit(a_job(delay_ms=1000 * delay_s))
+            due = parse(self.job(job_id)["run_at"])
+            self.assertGreaterEqual(due, before + delay_s - 0.001)
+            return self.is_scheduled_until(due, job_id)
+        self.assertTrue(any(map(waits, DELAYS_S)))
 
     def test_a_job_with_run_at_runs_at_its_time_and_not_before(self):
         self.start()
-        run_at = utc(2)
-        job_id = self.submit(a_job(run_at=run_at))
-        self.assertEqual(self.job(job_id)["run_at"], run_at)
-        self.assert_starts_at(parse(run_at), job_id)
+
+        def waits(delay_s):
+            run_at = utc(delay_s)
+            job_id = self.submit(a_job(run_at=run_at))
+            self.assertEqual(self.job(job_id)["run_at"], run_at)
+            return self.is_scheduled_until(parse(run_at), job_id)
+        self.assertTrue(any(map(waits, DELAYS_S)))
 
     def test_a_job_due_in_the_past_runs_at_once(self):
         self.start()
@@ -169,13 +189,17 @@ class DueTimes(EndToEnd):
 
     def test_a_scheduled_job_survives_a_restart(self):
         self.start()
-        due = time.time() + 5
-        job_id = self.submit(a_job(run_at=utc(5)))
-        self.assertEqual(self.daemon.stop(), 0)
-        self.restart()
-        self.assertEqual(self.job(job_id)["state"], "scheduled")
-        job = self.wait_for_end(job_id)
-        self.assertGreaterEqual(parse(job["started_at"]), due - 0.01)
+
+        def survives(delay_s):
+            due = time.time() + delay_s
+            job_id = self.submit(a_job(run_at=utc(delay_s)))
+            self.assertEqual(self.daemon.stop(), 0)
+            self.restart()
+            state = self.job(job_id)["state"]
+            job = self.wait_for_end(job_id)
+            self.assertGreaterEqual(parse(job["started_at"]), due - 0.01)
+            return state == "scheduled"
+        self.assertTrue(any(map(survives, DELAYS_S)))
 
     def test_a_job_that_expired_before_it_was_posted_causes_no_call(self):
         self.start()
@@ -271,11 +295,15 @@ class Order(EndToEnd):
 
     def test_a_scheduled_job_takes_its_place_when_it_is_due(self):
         self.start()
-        later = self.submit(a_job("same", delay_ms=3000))
-        sooner = self.submit(a_job("same"))
-        self.wait_for_end(sooner)
-        self.assertEqual(self.job(later)["state"], "scheduled")
-        self.assertEqual(self.wait_for_end(later)["state"], "succeeded")
+
+        def waits(delay_s):
+            later = self.submit(a_job("same", delay_ms=1000 * delay_s))
+            sooner = self.submit(a_job("same"))
+            self.wait_for_end(sooner)
+            state = self.job(later)["state"]
+            self.assertEqual(self.wait_for_end(later)["state"], "succeeded")
+            return state == "scheduled"
+        self.assertTrue(any(map(waits, DELAYS_S)))
 
     def test_an_unknown_outcome_keeps_the_entity_for_settle_ms_and_not_the_slot(self):
         services = {"dns": {"type": "http", "url": self.provider.url + "/dns", "settle_ms": 900}}

@@ -161,7 +161,7 @@ class Workers(EndToEnd):
         self.assertEqual(self.act(lease, "fail", {"code": "gave_up"}).status, 200)
         self.assertEqual(self.job(job)["state"], "cancelled")
 
-    def test_jobs_that_nobody_leases_hold_up_no_other(self):
+    def test_jobs_that_no_worker_leases_hold_up_no_other(self):
         self.start(defaults={"pool": {"size": 1}})
         for number in range(3000):
             self.submit(a_pull_job(f"e{number}"))

@@ -26,7 +26,7 @@ class Bullmq : public Peer {
     return run("run", {static_cast<double>(connections), seconds}).at("rate");
   }
 
-  std::optional<double> measure_drain(double /*seconds*/) override { return std::nullopt; }
+  std::optional<double> measure_queued(double /*seconds*/) override { return std::nullopt; }
   std::optional<ManyFigures> measure_many(double /*seconds*/) override { return std::nullopt; }
 
   KeptFigures measure_kept(std::size_t connections, double seconds) override {

@@ -44,7 +44,7 @@ class Peer {
   virtual double measure_lives(std::size_t connections, double seconds) = 0;
   /// Workers outside the server take and end, one at a time, jobs that were submitted before. Ends
   /// per second, acknowledged if the server acknowledges them.
-  virtual std::optional<double> measure_drain(double seconds) = 0;
+  virtual std::optional<double> measure_queued(double seconds) = 0;
   /// None if the client of this peer has no such load.
   virtual std::optional<ManyFigures> measure_many(double seconds) = 0;
   /// The jobs stay queued.

@@ -110,16 +110,16 @@ double ThreadedPeer::measure_lives(std::size_t connections, double seconds) {
 }
 
 /// From the first job that is taken, so that it does not matter how long a connection takes.
-double ThreadedPeer::drain(Purpose purpose, std::size_t jobs) {
+double ThreadedPeer::end_rate(Purpose purpose, std::size_t jobs) {
   const auto all = workers(purpose, workers_in_load);
   const auto first_taken = all->await_taken(1);
   const std::chrono::duration<double> seconds = all->await_ended(jobs) - first_taken;
   return static_cast<double>(jobs) / seconds.count();
 }
 
-std::optional<double> ThreadedPeer::measure_drain(double seconds) {
+std::optional<double> ThreadedPeer::measure_queued(double seconds) {
   const auto load = ThreadedLoad{producers(Purpose::pull, 4 * workers_in_load), seconds}.run();
-  return drain(Purpose::pull, load.requests);
+  return end_rate(Purpose::pull, load.requests);
 }
 
 std::optional<ManyFigures> ThreadedPeer::measure_many(double seconds) {
@@ -129,7 +129,7 @@ std::optional<ManyFigures> ThreadedPeer::measure_many(double seconds) {
   if (!submitter->submit_many(jobs)) return std::nullopt;
   const std::chrono::duration<double> submitting = Clock::now() - begin;
   return ManyFigures{static_cast<double>(jobs) / submitting.count(),
-                     drain(Purpose::pull_many, jobs)};
+                     end_rate(Purpose::pull_many, jobs)};
 }
 
 KeptFigures ThreadedPeer::measure_kept(std::size_t connections, double seconds) {

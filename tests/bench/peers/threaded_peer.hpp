@@ -59,7 +59,7 @@ class ThreadedPeer : public Peer {
  public:
   double measure_idle(double seconds) final;
   double measure_lives(std::size_t connections, double seconds) final;
-  std::optional<double> measure_drain(double seconds) final;
+  std::optional<double> measure_queued(double seconds) final;
   std::optional<ManyFigures> measure_many(double seconds) final;
   KeptFigures measure_kept(std::size_t connections, double seconds) final;
 
@@ -70,7 +70,7 @@ class ThreadedPeer : public Peer {
 
  private:
   std::vector<std::unique_ptr<Producer>> producers(Purpose purpose, std::size_t count);
-  double drain(Purpose purpose, std::size_t jobs);
+  double end_rate(Purpose purpose, std::size_t jobs);
 
   std::uint64_t seed_ = 0;
 };

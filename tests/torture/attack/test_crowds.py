@@ -10,7 +10,7 @@ import unittest
 
 import wire
 from crowd import Crowd, raise_descriptor_limit
-from daemon import DEADLINE_S, stays, wait_until
+from daemon import DEADLINE_S, SLOWDOWN, stays, wait_until
 from siege import Siege
 from wire import JSON, request, submission
 
@@ -97,14 +97,15 @@ class SlowClients(Siege):
 
     def test_requests_completed_at_the_last_moment_are_served(self):
         """Each client completes a request just before its deadline, and begins the next one."""
-        self.start_siege(head_timeout_ms=1000)
+        timeout_s = 3 * SLOWDOWN
+        self.start_siege(head_timeout_ms=int(1000 * timeout_s))
         with self.siege(), Crowd(self.daemon) as crowd:
             crowd.join(500)
             for _ in range(4):
                 crowd.send(LIVENESS[:-2])
-                time.sleep(0.6)
+                time.sleep(0.6 * timeout_s)
                 crowd.send(LIVENESS[-2:])
-            outcomes = crowd.receive(patience_s=1)
+            outcomes = crowd.receive(patience_s=3 * SLOWDOWN)
             self.assertEqual({(*outcome.statuses, outcome.end) for outcome in outcomes},
                              {(200, 200, 200, 200, wire.OPEN)})
 

@@ -314,7 +314,7 @@ TEST_CASE("a worker is asked to give up a job that is cancelled") {
   }
 }
 
-TEST_CASE("a lease that nobody received goes back, the attempt not counted") {
+TEST_CASE("a lease that no worker received goes back, the attempt not counted") {
   Fixture engine{1};
   engine.settle_time = milliseconds{5000};
   engine.crash_and_restart();
@@ -429,7 +429,7 @@ TEST_CASE("a shutdown waits for no lease, and serves reports") {
   CHECK(engine.stored(b)->steps[0].attempts == 1);
 }
 
-TEST_CASE("jobs that nobody leases hold up no other") {
+TEST_CASE("jobs that no worker leases hold up no other") {
   Fixture engine{1};
   for (int n = 0; n < 3000; ++n) engine.submit(pulled(engine, std::to_string(n)));
   const JobId inside = engine.submit("inside");

@@ -9,7 +9,7 @@
 using namespace model_test;
 using Party = FairTurns::Party;
 
-TEST_CASE("nobody's turn comes in an empty ring") {
+TEST_CASE("an empty ring gives no party a turn") {
   FairTurns turns;
   CHECK(turns.next() == nullptr);
   CHECK(turns.size() == 0);

@@ -29,10 +29,10 @@ class Events {
     changed_.notify_all();
   }
 
-  /// The next value; nothing when none is added for ten seconds.
+  /// The next value; nothing when none is added for half a minute.
   std::optional<T> take() {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return !values_.empty(); })) {
+    if (!changed_.wait_for(lock, std::chrono::seconds(30), [&] { return !values_.empty(); })) {
       return std::nullopt;
     }
     auto value = std::move(values_.front());
@@ -51,9 +51,10 @@ class Events {
   std::deque<T> values_;
 };
 
-/// Whether `condition` becomes true within ten seconds. For conditions without an event to wait on.
+/// Whether `condition` becomes true within half a minute. For conditions without an event to wait
+/// on.
 inline bool eventually(const std::function<bool()>& condition) {
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > patience) return false;
     std::this_thread::yield();

@@ -1,19 +1,14 @@
 // The main program of celld: the boot sequence, and the events that end the process.
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,6 +22,7 @@
 #include "src/allocator.hpp"
 #include "src/config/checks.hpp"
 #include "src/config/config.hpp"
+#include "src/config/file_text.hpp"
 #include "src/daemon.hpp"
 #include "src/events.hpp"
 #include "src/exhaustion.hpp"
@@ -77,7 +73,7 @@ struct Arguments {
 /// environment.
 std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) {
   CLI::App app{"Runs provisioning jobs for many customers, safely and fairly.", "celld"};
-  app.add_option("--config", arguments.config_path, "the configuration file; required to serve")
+  app.add_option("--config", arguments.config_path, "the configuration file; required")
       ->envname("CELLD_CONFIG");
   app.add_option("--listen", arguments.listen, "HOST:PORT to serve; port 0 picks a free one")
       ->envname("CELLD_LISTEN");
@@ -94,7 +90,7 @@ std::optional<int> parse_arguments(int argc, char** argv, Arguments& arguments) 
       ->capture_default_str();
   auto* check = app.add_flag("--check", arguments.check, "check the configuration and exit");
   app.add_option("--explain", arguments.explain,
-                 "with --check: show the requests of this service for the job on standard input")
+                 "with --check: show this service's requests for the job on stdin")
       ->type_name("SERVICE")
       ->needs(check);
   app.add_flag("--compact", arguments.compact,
@@ -145,22 +141,13 @@ std::vector<json::Fault> check_time_zones(const config::Config& config) {
 
 /// Reads the configuration from its file; returns it, or all of its faults.
 config::Outcome read_configuration(const Arguments& arguments) {
-  errno = 0;
-  std::ifstream file{arguments.config_path, std::ios::binary};
-  int error = file.is_open() ? 0 : errno;
-  std::error_code unknown;
-  if (std::filesystem::is_directory(arguments.config_path, unknown)) error = EISDIR;
-  if (!file.is_open() || error != 0) {
-    return std::vector<json::Fault>{
-        {"", "cannot be read: " + std::generic_category().message(error)}};
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
+  auto file = config::read_file(arguments.config_path);
+  if (!file.fault.empty()) return std::vector<json::Fault>{{"", std::move(file.fault)}};
   config::Overrides overrides;
   if (!arguments.listen.empty()) overrides.listen = arguments.listen;
   if (arguments.socket) overrides = {arguments.socket->address, "the socket of LISTEN_FDS"};
-  return config::parse_config(text.str(), providers::service_kinds(), config::process_environment(),
-                              overrides,
+  return config::parse_config(file.content, providers::service_kinds(),
+                              config::process_environment(), overrides,
                               {{"/services", config::check_services},
                                {"/listen", check_certificates},
                                {"/schedules", check_time_zones}});

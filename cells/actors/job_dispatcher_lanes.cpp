@@ -17,7 +17,7 @@ namespace {
 /// How long borrowed slots stay after a desk had no request for them.
 constexpr std::chrono::seconds slots_linger{10};
 
-const std::string anybody;
+const std::string any_customer;
 
 }  // namespace
 
@@ -124,7 +124,7 @@ void JobDispatcherActor::empty_foreign_lanes() {
 void JobDispatcherActor::seek_wanted() {
   if (!may_start() || !has_free_slot()) return;
   for (auto& [name, lane] : lanes_) {
-    if (lane.queue.empty() || lane.wanted.contains(anybody)) continue;
+    if (lane.queue.empty() || lane.wanted.contains(any_customer)) continue;
     for (const auto& customer : lane.wanted) lane.queue.seek(customer);
   }
 }
@@ -171,7 +171,7 @@ LaneState JobDispatcherActor::lane_state(Lane& lane, const std::optional<std::st
   lane.reported = true;
   const bool has_job = !customer || lane.queue.has(*customer);
   if (has_job && can_take(lane)) return LaneState::more;
-  lane.wanted.insert(customer.value_or(anybody));
+  lane.wanted.insert(customer.value_or(any_customer));
   return LaneState::busy;
 }
 
@@ -180,7 +180,7 @@ std::optional<std::string> JobDispatcherActor::candidate(Lane& lane) const {
   if (!can_take(lane)) return std::nullopt;
   const std::size_t most = context_->options.desks.offered_slots_max;
   if (lane.reserved >= std::min(lane.queue.size(), most)) return std::nullopt;
-  if (lane.wanted.contains(anybody)) return *lane.queue.next_customer();
+  if (lane.wanted.contains(any_customer)) return *lane.queue.next_customer();
   if (lane.reserved > 0) return std::nullopt;
   const std::string* next = lane.queue.next_customer(lane.wanted);
   return next ? std::optional{*next} : std::nullopt;
@@ -221,7 +221,7 @@ std::size_t JobDispatcherActor::slots_ahead(const Lane& lane) {
 void JobDispatcherActor::offer_slot(Lanes::value_type& chosen) {
   auto& [name, lane] = chosen;
   SlotOffered offer{name, key_, cell_, std::nullopt};
-  if (!lane.wanted.contains(anybody)) offer.customer = candidate(lane);
+  if (!lane.wanted.contains(any_customer)) offer.customer = candidate(lane);
   lane.reserved += 1;
   reserved_ += 1;
   lane.served = ++served_;
@@ -298,7 +298,7 @@ std::size_t JobDispatcherActor::could_start() const {
 bool JobDispatcherActor::has_wanted_job(const Lane& lane) {
   if (lane.reserved >= lane.queue.size()) return false;
   return std::any_of(lane.wanted.begin(), lane.wanted.end(), [&](const auto& customer) {
-    return customer == anybody || lane.queue.has(customer);
+    return customer == any_customer || lane.queue.has(customer);
   });
 }
 

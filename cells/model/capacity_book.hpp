@@ -34,9 +34,10 @@ struct SlotLoans {
 /// wait for their guarantees.
 ///
 /// A cell that needs no more than its guarantee holds all of it and reports nothing. The book takes
-/// such a cell to be idle until it needs a slot for another cell: then the book recalls a slot, and
-/// the cell reports how many it needs. Cells that hold more than MaxMinShares gives them give slots
-/// back as their jobs end. Slots that no cell needs return to the guarantees that they came from.
+/// such a cell to be idle. When another cell needs a slot, the book recalls one from the idle cell,
+/// which then reports how many it needs. If a cell holds more slots than its share in MaxMinShares,
+/// it gives the excess back as its jobs end. Slots that no cell needs return to the guarantees that
+/// they came from.
 ///
 /// Pure: the caller carries out the orders. A report or an order costs O(log n) for each slot that
 /// moves. Not thread-safe.

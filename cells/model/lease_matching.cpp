@@ -6,7 +6,7 @@
 namespace cells {
 namespace {
 
-const std::string anybody;
+const std::string any_customer;
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void LeaseMatching::update_ring(Cell& cell) {
     cell.wanted.clear();
   }
   // A cell without a free slot is asked once, so that it knows that a worker waits.
-  const bool unasked = cell.has_work && cell.asks == 0 && !cell.wanted.contains(anybody);
+  const bool unasked = cell.has_work && cell.asks == 0 && !cell.wanted.contains(any_customer);
   cell.available > 0 || unasked ? turns_.join(cell) : turns_.leave(cell);
   if (!cell.has_work && cell.asks == 0 && !cell.is_served()) cells_.erase(CellKey{cell.key});
 }
@@ -301,7 +301,7 @@ void LeaseMatching::answered(const Ask& ask, std::size_t granted, LaneState lane
 /// Notes whether the cell will offer a slot.
 void LeaseMatching::note_lane(Cell& cell, const Waiting& request, LaneState lane,
                               bool is_overtaken) {
-  const auto& customer = request.customer ? *request.customer : anybody;
+  const auto& customer = request.customer ? *request.customer : any_customer;
   if (lane == LaneState::busy && !is_overtaken) {
     cell.wanted.insert(customer);
     return;

@@ -102,7 +102,7 @@ complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcom
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a get -d 'show cells'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from get' -l watch -d 'refresh the output at this interval (2s)'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a resize -d 'change the pool of a cell'
-complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from resize' -l burst -x -d 'how many it may run while other cells leave their pools idle'
+complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from resize' -l burst -x -d 'how many jobs the cell may run while others leave their pools idle'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from resize' -l weight -x -d 'the cell'\''s weight when idle slots of other cells are divided'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and __fish_seen_subcommand_from resize' -l reset -d 'restore the configured pool'
 complete -c cellctl -n '__fish_seen_subcommand_from cell; and not __fish_seen_subcommand_from list get resize pause resume drain' -a pause -d 'accept jobs but start none'

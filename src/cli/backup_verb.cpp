@@ -71,8 +71,8 @@ void add_backup(Commands& commands) {
   CLI::App& verb = commands.add(
       "", "backup",
       {"copy celld's database to a file",
-       "The copy has all customers' jobs as of the moment it begins; - is standard output. FILE\n"
-       "appears once it is complete and verified; until then the data is in FILE.partial.\n"
+       "The copy has all customers' jobs as of the moment when it begins. FILE appears once it is\n"
+       "complete and verified; until then the data is in FILE.partial. - is standard output.\n"
        "Requires the scope `admin`.",
        "cellctl backup celld-$(date +%F).db"},
       backup);

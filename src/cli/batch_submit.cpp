@@ -200,9 +200,10 @@ class BatchSubmission {
 
   /// The lines that are left to send, for the user.
   std::string rest_text() const {
-    const auto lines = sent_.again.empty() ? "" : list_of(sent_.again) + ", and ";
+    // There may be no such line if others are to be sent again.
+    const auto lines = sent_.again.empty() ? "all lines" : list_of(sent_.again) + ", and any lines";
     const auto first = std::to_string(sent_.first);
-    return lines + "all lines from line " + first + " on (--from-line " + first + ")";
+    return lines + " from line " + first + " on (--from-line " + first + ")";
   }
 
   void pause(const std::string& reason, milliseconds wait) {

@@ -59,21 +59,19 @@ ExitCode cell_get(Session& session, const Arguments& arguments) {
   });
 }
 
-std::int64_t number_of(const std::string& argument, const std::string& text,
-                       const std::string& what) {
+std::int64_t number_of(const std::string& argument, const std::string& text) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
-    throw usage_failure(argument + ": '" + cleaned(text) + "' is not " + what);
+    throw usage_failure(argument + " must be a whole number of at most 9 digits");
   return std::stoll(text);
 }
 
 ExitCode cell_resize(Session& session, const Arguments& arguments) {
   const auto words = arguments.words();
   json::Value pool = json::Value::object();
-  if (words.size() > 1) pool["size"] = number_of("SIZE", words[1], "a number of jobs");
-  if (const auto burst = arguments.text("--burst"))
-    pool["burst"] = number_of("--burst", *burst, "a number of jobs");
+  if (words.size() > 1) pool["size"] = number_of("SIZE", words[1]);
+  if (const auto burst = arguments.text("--burst")) pool["burst"] = number_of("--burst", *burst);
   if (const auto weight = arguments.text("--weight"))
-    pool["weight"] = number_of("--weight", *weight, "a weight");
+    pool["weight"] = number_of("--weight", *weight);
   const bool reset = arguments.has("--reset");
   if (reset != pool.empty()) {
     throw usage_failure(
@@ -123,8 +121,9 @@ void add_cell_resize(Commands& commands) {
        "cellctl cell resize acme/dns 12 --burst 32"},
       cell_resize);
   add_word(verb, "CUSTOMER/PRODUCT", "the cell")->required();
-  add_word(verb, "SIZE", "how many jobs it can always run at once");
-  add_value(verb, "--burst", "N", "how many it may run while other cells leave their pools idle");
+  add_word(verb, "SIZE", "how many jobs the cell can always run at once");
+  add_value(verb, "--burst", "N",
+            "how many jobs the cell may run while others leave their pools idle");
   add_value(verb, "--weight", "N", "the cell's weight when idle slots of other cells are divided");
   add_switch(verb, "--reset", "restore the configured pool");
 }

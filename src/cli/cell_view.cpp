@@ -25,16 +25,19 @@ TableCell count(const json::Value& cell, Path path) {
   return {std::to_string(integer_at(cell, path))};
 }
 
-/// Whether an override of the pool is in force.
-bool is_overridden(const json::Value& cell) {
-  return member_at(cell, {"overrides", "pool.size"}).is_number() ||
-         member_at(cell, {"overrides", "pool.burst"}).is_number() ||
-         member_at(cell, {"overrides", "pool.weight"}).is_number();
+/// " (overridden: size, weight)"; empty: no override of the pool is in force.
+std::string overrides_text(const json::Value& cell) {
+  std::string names;
+  for (const std::string name : {"size", "burst", "weight"}) {
+    if (!member_at(cell, {"overrides", "pool." + name}).is_number()) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "" : " (overridden: " + names + ")";
 }
 
 /// The target size of the pool, with a star while an override of the pool is in force.
 TableCell target_of(const json::Value& cell) {
-  return {count(cell, {"pool", "target"}).text + (is_overridden(cell) ? "*" : "")};
+  return {count(cell, {"pool", "target"}).text + (overrides_text(cell).empty() ? "" : "*")};
 }
 
 TableCell rate(const json::Value& cell, std::string_view name) {
@@ -83,8 +86,7 @@ void CellTable::add(const json::Value& cell) {
 
 std::string cell_sentence(const json::Value& cell) {
   return cleaned("cell " + name_of(cell) + " is " + state_of(cell).text + ", with a pool of " +
-                 count(cell, {"pool", "target"}).text +
-                 (is_overridden(cell) ? " (overridden)" : "") +
+                 count(cell, {"pool", "target"}).text + overrides_text(cell) +
                  "; jobs: " + count(cell, {"queue", "running"}).text + " running, " +
                  count(cell, {"queue", "queued"}).text + " queued");
 }

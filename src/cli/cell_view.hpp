@@ -19,7 +19,7 @@ class CellTable {
   Table table_;
 };
 
-/// "cell acme/dns is active, with a pool of 8 (overridden); jobs: 5 running, 120 queued"
+/// "cell acme/dns is active, with a pool of 8 (overridden: size); jobs: 5 running, 120 queued"
 std::string cell_sentence(const json::Value& cell);
 
 }  // namespace celld::cli

@@ -13,11 +13,13 @@ constexpr std::size_t verb_width = 20;
 
 constexpr const char* footer_of_all =
     "Exit codes: 0 success; 1 a job failed or was cancelled, or a worker ended its commands;\n"
-    "2 usage error; 3 refused by celld; 4 not found; 5 celld unreachable or unavailable,\n"
-    "a backup is damaged, or a worker could not deliver its results; 6 timed out before a job\n"
-    "ended; 7 output cannot be written.\n"
-    "\nThese are the flags of all commands; for those of one command, see cellctl COMMAND --help\n"
-    "Example: cellctl job list --customer acme --state failed --since 2h\n";
+    "2 usage error, unusable file, faulty configuration, or name of a running worker; 3 refused\n"
+    "by celld; 4 not found; 5 celld unreachable or unavailable, a backup is damaged, or a worker\n"
+    "could not deliver its results; 6 timed out before a job ended; 7 output cannot be written.\n"
+    "\nExample: cellctl job list --customer acme --state failed --since 2h\n";
+
+constexpr const char* below_flags_of_all =
+    "All commands take these flags. COMMAND --help lists those of one command.\n";
 
 }  // namespace
 
@@ -35,7 +37,8 @@ std::string HelpPage::make_subcommands(const CLI::App* app, CLI::AppFormatMode /
   std::stringstream out;
   for (const CLI::App* verb : verbs_of(*app))
     CLI::detail::format_help(out, name_of(*verb), verb->get_description(), verb_width);
-  return out.str().empty() ? "" : "\nCommands:\n" + out.str();
+  if (out.str().empty()) return "";
+  return (app->get_parent() == nullptr ? below_flags_of_all : "") + ("\nCommands:\n" + out.str());
 }
 
 std::string HelpPage::make_option_opts(const CLI::Option* option) const {

@@ -122,8 +122,8 @@ void add_quota_verbs(Commands& commands) {
   CLI::App& set = commands.add(
       "quota", "set",
       {"change limits of a cell",
-       "Limits have the names that they have in the configuration. The value `none` removes any\n"
-       "limit but queue.max_jobs.\n"
+       "LIMIT is a name from the configuration. The value `none` removes any limit but\n"
+       "queue.max_jobs.\n"
        "A change takes effect at once, survives a restart, and stays until it is reset.",
        "cellctl quota set acme/dns customers.quota.max_running=4 queue.max_jobs=500"},
       quota_set);

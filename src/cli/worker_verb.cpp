@@ -75,9 +75,9 @@ void add_worker(Commands& commands) {
        "input. Standard output and the exit status are the result: 0 success, 75 try again, most\n"
        "others fail the job. Lines on standard error: `progress 40%`, `message TEXT`; others "
        "appear\n"
-       "in the job at the end. The first SIGTERM or SIGINT lets running commands finish, the "
-       "second\n"
-       "ends them. docs/cellctl.md has the details.",
+       "in the job when the command ends. The first SIGTERM or SIGINT lets running commands "
+       "finish,\n"
+       "the second ends them. docs/cellctl.md has the details.",
        "cellctl worker --service send --exec 'exec ./send' --concurrency 4"},
       worker);
   add_value(verb, "--service", "NAME", "lease the jobs of this service");

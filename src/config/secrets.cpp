@@ -8,22 +8,24 @@ constexpr std::size_t source_bytes_max = 16'384;
 /// The value that `source` refers to, and a fault that is empty on success.
 std::pair<std::string, std::string> resolve(const std::string& source,
                                             const Environment& environment) {
-  std::optional<std::string> value;
+  std::string value;
   if (source.starts_with("env:")) {
     const std::string name = source.substr(4);
-    value = environment.variable(name);
-    if (!value) return {"", "the environment variable " + json::quote(name) + " is not set"};
+    auto variable = environment.variable(name);
+    if (!variable) return {"", "the environment variable " + json::quote(name) + " is not set"};
+    value = std::move(*variable);
   } else if (source.starts_with("file:")) {
     const std::string path = source.substr(5);
-    value = environment.file(path);
-    if (!value) return {"", "the file " + json::quote(path) + " " + environment.file_fault(path)};
+    auto file = environment.file(path);
+    if (!file.fault.empty()) return {"", "the file " + json::quote(path) + " " + file.fault};
+    value = std::move(file.content);
   } else {
     return {source, ""};
   }
   // Editors and `echo` append a newline that is not part of the secret.
-  if (value->ends_with('\n')) value->pop_back();
-  if (value->ends_with('\r')) value->pop_back();
-  return {std::move(*value), ""};
+  if (value.ends_with('\n')) value.pop_back();
+  if (value.ends_with('\r')) value.pop_back();
+  return {std::move(value), ""};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/config/file_text.hpp"
 #include "src/json/json.hpp"
 
 namespace celld::config {
@@ -23,14 +24,11 @@ struct Secret {
 
 using NamedSecrets = std::vector<std::pair<std::string, Secret>>;
 
-/// Resolves "env:" and "file:" values; replaced in tests. Nothing when there is no such value.
+/// Resolves "env:" and "file:" values; replaced in tests.
 struct Environment {
+  /// Nothing: the variable is not set.
   std::function<std::optional<std::string>(const std::string& name)> variable;
-  std::function<std::optional<std::string>(const std::string& path)> file;
-  /// Why `file` has nothing; continues the name of the file.
-  std::function<std::string(const std::string& path)> file_fault = [](const std::string&) {
-    return "cannot be read";
-  };
+  std::function<FileText(const std::string& path)> file;
 };
 Environment process_environment();
 

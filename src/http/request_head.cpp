@@ -170,17 +170,19 @@ class HeadReader {
     if (hosts_ > 1 || (hosts_ == 0 && !head_.http_1_0)) {
       return refuse(400, "Exactly one Host header field is required.");
     }
-    if (authority_) replace_host();
-    return host_valid_ || refuse(400, "The Host header field is malformed.");
+    if (!host_valid_) return refuse(400, "The Host header field is malformed.");
+    return !authority_ || replace_host();
   }
 
   /// The host of a target in absolute form replaces that of the Host field.
-  void replace_host() {
+  bool replace_host() {
+    if (!is_authority(*authority_) || authority_->empty() || authority_->starts_with(':')) {
+      return refuse(400, "The authority of the request target is malformed.");
+    }
     auto& headers = head_.request.headers;
     std::erase_if(headers, [](const auto& field) { return field.first == "host"; });
     headers.emplace_back("host", *authority_);
-    host_valid_ = host_valid_ && is_authority(*authority_) && !authority_->empty() &&
-                  !authority_->starts_with(':');
+    return true;
   }
 
   bool read_framing() {

@@ -113,7 +113,7 @@ void OpenedDatabase::checkpoint_when_long() {
                                              SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   ++stats_->checkpoints;
   wal_pages_ = 0;
-  if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) connection_.fail("checkpoint");
+  if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) connection_.fail("the checkpoint failed");
 }
 
 int OpenedDatabase::note_wal_pages(void* to, sqlite3*, const char*, int pages) {

@@ -520,7 +520,7 @@ void define_functions(Connection& connection) {
   const auto define = [&](const char* name, int arguments, auto* function) {
     if (sqlite3_create_function_v2(connection.handle(), name, arguments, flags, nullptr, function,
                                    nullptr, nullptr, nullptr) != SQLITE_OK) {
-      connection.fail("define a function");
+      connection.fail("defining a function failed");
     }
   };
   define("entity_hash", 1, sql_entity_hash);

@@ -136,7 +136,7 @@ bool lost_commits(const std::string& path) {
   std::ifstream log{log_path, std::ios::binary};
   std::ifstream database{path, std::ios::binary};
   const bool lost = scan(log, database);
-  if (!log.is_open() || log.bad()) throw SqliteFailure("cannot read " + log_path);
+  if (!log.is_open() || log.bad()) throw SqliteFailure("reading " + log_path + " failed");
   return lost;
 }
 

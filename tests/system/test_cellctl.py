@@ -517,7 +517,8 @@ class Cells(CellctlTest):
 
     def test_cellctl_resizes_cells(self):
         self.start_cells()
-        self.assertIn("a pool of 12 (overridden);", self.cellctl("cell", "resize", "acme/*", "12"))
+        self.assertIn("a pool of 12 (overridden: size);",
+                      self.cellctl("cell", "resize", "acme/*", "12"))
         self.assertEqual(self.cell("acme")["pool"]["target"], 12)
         self.assertIn(" 12* ", self.cellctl("cell", "list"))
         self.assertIn("a pool of 4;", self.cellctl("cell", "resize", "acme/*", "--reset"))
@@ -1092,7 +1093,7 @@ class Batches(CellctlTest):
         refused = json.dumps(reports[0]).encode()
         url, _ = self.canned((202, {"Retry-After": "0"}, refused))
         told = self.run_cellctl("submit", "-f", name, "--url", url, "--retries", "0", code=REFUSED)
-        self.assertIn("lines 1, 3, and all lines from line 5 on (--from-line 5).", told.stderr)
+        self.assertIn("lines 1, 3, and any lines from line 5 on (--from-line 5).", told.stderr)
 
     def test_each_accepted_line_resets_the_count_of_retries(self):
         full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,

@@ -68,9 +68,11 @@ Response not_cancellable(const cells::Job& job) {
   return to_response({.kind = ProblemKind::not_cancellable, .detail = std::move(detail)});
 }
 
-Problem job_is_moving() {
-  Problem problem{.kind = ProblemKind::store_unavailable,
-                  .detail = "The job is moving to another cell. Try again."};
+Problem job_is_changing() {
+  Problem problem{.kind = ProblemKind::unavailable,
+                  .detail =
+                      "The job is changing its cell or its state and was not cancelled. Try "
+                      "again."};
   problem.retry_after = seconds(1);
   return problem;
 }
@@ -276,7 +278,7 @@ class GatewayActor : public Gateway::base {
               return order.responder.answer(json_response(200, job_json(*reply.job)));
             if (reply.job && !cells::can_cancel(*reply.job))
               return order.responder.answer(not_cancellable(*reply.job));
-            if (attempts <= 1) return order.responder.answer(to_response(job_is_moving()));
+            if (attempts <= 1) return order.responder.answer(to_response(job_is_changing()));
             post_cancel(order, attempts - 1);
           });
     });
@@ -288,7 +290,7 @@ class GatewayActor : public Gateway::base {
           dispatcher_, cells::ReopenJob{job}, order.responder,
           [responder = order.responder](const cells::ReopenAnswered& reply) {
             if (reply.refusal)
-              return responder.answer(to_response(problem_of_retry(*reply.refusal)));
+              return responder.answer(to_response(problem_of_reopening(*reply.refusal)));
             if (!reply.job) return responder.answer(to_response(no_such_job()));
             responder.answer(reply.accepted ? job_response(202, *reply.job, std::nullopt)
                                             : not_retryable(*reply.job));

@@ -198,7 +198,7 @@ Problem problem_of(const cells::Refusal& refusal) {
     case Kind::service_removed:
       return invalid_request(
           {{"/services",
-            "names a service that a reload has just removed, or whose undo it has just removed"}});
+            "needs a service, or the undo of a service, that a reload has just removed"}});
     case Kind::key_reused:
       return {.kind = ProblemKind::key_reused,
               .detail =
@@ -244,10 +244,10 @@ Problem problem_of(const cells::Refusal& refusal) {
   return {.kind = ProblemKind::internal_error, .detail = "The job was refused."};
 }
 
-Problem problem_of_retry(const cells::Refusal& refusal) {
-  if (refusal.kind != cells::Refusal::Kind::service_removed) return problem_of(refusal);
-  return invalid_request(
-      {{"", "needs a service, or the undo of a service, that a reload has just removed"}});
+Problem problem_of_reopening(const cells::Refusal& refusal) {
+  auto problem = problem_of(refusal);
+  for (auto& fault : problem.errors) fault.pointer.clear();
+  return problem;
 }
 
 Problem problem_of(cells::PoolRefusal refusal, bool names_burst) {

@@ -82,7 +82,7 @@ Problem unreadable_body(json::SyntaxError error);
 /// The engine refused a job.
 Problem problem_of(const cells::Refusal& refusal);
 /// The engine refused to reopen a job. The request has no members to point to.
-Problem problem_of_retry(const cells::Refusal& refusal);
+Problem problem_of_reopening(const cells::Refusal& refusal);
 /// Why a change of a pool is refused. `names_burst`: the request named a burst.
 Problem problem_of(cells::PoolRefusal refusal, bool names_burst);
 /// The engine answered with an error: a change that was asked for may or may not be stored.

@@ -34,7 +34,11 @@ config::Environment environment() {
     if (name.find("EMPTY") != std::string::npos) return "\n";
     return std::nullopt;
   };
-  return {.variable = read, .file = read};
+  const auto read_file = [read](const std::string& path) -> config::FileText {
+    if (auto content = read(path)) return {.content = std::move(*content)};
+    return {.fault = "cannot be read"};
+  };
+  return {.variable = read, .file = read_file};
 }
 
 bool in(std::int64_t value, std::int64_t min, std::int64_t max) {

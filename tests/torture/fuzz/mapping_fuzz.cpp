@@ -40,8 +40,8 @@ std::string_view take_line(std::string_view& rest) {
 }
 
 config::Environment environment() {
-  const auto read = [](const std::string&) { return std::optional<std::string>(secret); };
-  return {read, read};
+  return {[](const std::string&) { return std::optional<std::string>(secret); },
+          [](const std::string&) { return config::FileText{.content = std::string(secret)}; }};
 }
 
 /// The mapping with one request, if it has no fault.

@@ -121,6 +121,20 @@ TEST_CASE("a list of cells has one line per cell") {
         "   0.0    0.0\n");
 }
 
+TEST_CASE("the sentence about a cell names the members of its pool that are overridden") {
+  auto cell = json::Value::parse(R"({"customer":"acme","product":"dns","state":"active",
+      "pool":{"target":4},"queue":{"queued":30,"running":7}})");
+  const std::string begin = "cell acme/dns is active, with a pool of 4";
+  const std::string end = "; jobs: 7 running, 30 queued";
+  CHECK(cell_sentence(cell) == begin + end);
+  cell["overrides"] = {{"queue.max_jobs", 9}};
+  CHECK(cell_sentence(cell) == begin + end);
+  cell["overrides"]["pool.weight"] = 2;
+  CHECK(cell_sentence(cell) == begin + " (overridden: weight)" + end);
+  cell["overrides"]["pool.size"] = 4;
+  CHECK(cell_sentence(cell) == begin + " (overridden: size, weight)" + end);
+}
+
 TEST_CASE("the outcome of a job determines the exit code") {
   json::Value job = a_job();
   CHECK(outcome_of(job) == ExitCode::not_ended);

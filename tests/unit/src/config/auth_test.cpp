@@ -22,9 +22,11 @@ const std::string digest_rule = "must be the SHA-256 of the token in 64 hexadeci
 const std::string scope_rule = R"(must be "submit", "read", "work" or "admin")";
 
 config::Outcome parsed(const std::string& member, const config::Overrides& overrides = {}) {
-  const auto nothing = [](const std::string&) { return std::nullopt; };
+  const config::Environment empty{
+      [](const std::string&) { return std::nullopt; },
+      [](const std::string&) { return config::FileText{.fault = "cannot be read"}; }};
   return config::parse_config(R"({"services":{"vm":{"type":"pull"}},"cells":[],)" + member + "}",
-                              providers::service_kinds(), {nothing, nothing}, overrides);
+                              providers::service_kinds(), empty, overrides);
 }
 
 Config good(const std::string& member, const config::Overrides& overrides = {}) {

@@ -26,12 +26,12 @@ config::Environment environment() {
             if (name == "SPLIT") return "a\r\nX-Evil: 1";
             return std::nullopt;
           },
-          [](const std::string& path) -> std::optional<std::string> {
-            if (path == "/run/secrets/key") return "from file\n";
-            if (path == "/run/secrets/two") return "two\n\n";
-            if (path == "/run/secrets/dos") return "dos\r\n";
-            if (path == "/run/secrets/nul") return std::string("a\0b", 3);
-            return std::nullopt;
+          [](const std::string& path) -> config::FileText {
+            if (path == "/run/secrets/key") return {.content = "from file\n"};
+            if (path == "/run/secrets/two") return {.content = "two\n\n"};
+            if (path == "/run/secrets/dos") return {.content = "dos\r\n"};
+            if (path == "/run/secrets/nul") return {.content = std::string("a\0b", 3)};
+            return {.fault = "cannot be read"};
           }};
 }
 

@@ -193,8 +193,8 @@ const Schema& schema() {
 }
 
 config::Environment generous_environment() {
-  const auto anything = [](const std::string&) { return std::optional<std::string>("secret"); };
-  return {anything, anything};
+  return {[](const std::string&) { return std::optional<std::string>("secret"); },
+          [](const std::string&) { return config::FileText{.content = "secret"}; }};
 }
 
 bool parser_accepts(const Value& value) {
@@ -339,8 +339,9 @@ void check_agreement(const std::filesystem::path& path, const Value& changed) {
 }  // namespace
 
 TEST_CASE("the sample configuration needs nothing from its environment") {
-  const config::Environment empty{[](const std::string&) { return std::nullopt; },
-                                  [](const std::string&) { return std::nullopt; }};
+  const config::Environment empty{
+      [](const std::string&) { return std::nullopt; },
+      [](const std::string&) { return config::FileText{.fault = "cannot be read"}; }};
   const auto outcome = config::parse_config(read_file(config_dir() / "celld.json"),
                                             providers::service_kinds(), empty);
   CHECK(std::holds_alternative<config::Config>(outcome));
@@ -383,12 +384,13 @@ TEST_CASE("the process environment resolves variables and small regular files") 
   const config::Environment environment = config::process_environment();
   CHECK(environment.variable("PATH"));
   CHECK_FALSE(environment.variable("CELLD_TEST_NO_SUCH_VARIABLE"));
-  CHECK(environment.file((config_dir() / "celld.json").string()) ==
-        read_file(config_dir() / "celld.json"));
-  CHECK_FALSE(environment.file("/no/such/file"));
-  CHECK_FALSE(environment.file("/dev/zero"));
-  CHECK_FALSE(environment.file("/"));
-  CHECK(environment.file_fault("/no/such/file") == "cannot be read: No such file or directory");
-  CHECK(environment.file_fault("/dev/zero") == "is not a regular file");
-  CHECK(environment.file_fault("/") == "is not a regular file");
+  const auto sample = environment.file((config_dir() / "celld.json").string());
+  CHECK(sample.fault.empty());
+  CHECK(sample.content == read_file(config_dir() / "celld.json"));
+  CHECK(environment.file("/no/such/file").fault == "cannot be read: No such file or directory");
+  CHECK(environment.file("/dev/zero").fault == "is not a regular file");
+  CHECK(environment.file("/").fault == "is not a regular file");
+  CHECK(environment.file((config_dir() / "celld.schema.json").string()).fault ==
+        "is longer than 64 KiB");
+  CHECK(environment.file("/proc/self/mem").fault == "cannot be read: Input/output error");
 }

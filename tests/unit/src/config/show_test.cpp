@@ -19,9 +19,9 @@ config::Environment environment() {
             if (name == "KEY") return "secret-of-env";
             return std::nullopt;
           },
-          [](const std::string& path) -> std::optional<std::string> {
-            if (path == "/run/key") return "secret-of-file\n";
-            return std::nullopt;
+          [](const std::string& path) -> config::FileText {
+            if (path == "/run/key") return {.content = "secret-of-file\n"};
+            return {.fault = "cannot be read"};
           }};
 }
 

@@ -153,6 +153,17 @@ TEST_CASE("a host is a name or an address, with or without a port") {
   }
 }
 
+TEST_CASE("a malformed host is refused with the name of its place") {
+  const RunningServer server;
+  const auto refusal = [&](const std::string& request) { return server.ask(request)->body; };
+  const std::string of_target = "The authority of the request target is malformed.";
+  CHECK(refusal("GET http://\x01\x03 HTTP/1.1\r\nHost: x\r\n\r\n") == of_target);
+  CHECK(refusal("GET http://:80/hello HTTP/1.0\r\n\r\n") == of_target);
+  const std::string of_field = "The Host header field is malformed.";
+  CHECK(refusal("GET http://x/hello HTTP/1.1\r\nHost: \xff\r\n\r\n") == of_field);
+  CHECK(refusal(get_with_host("a b")) == of_field);
+}
+
 TEST_CASE("a malformed request is refused, and its connection closes cleanly") {
   const RunningServer server;
   const auto smuggled = "GET /seen HTTP/1.1\r\nHost: x\r\n\r\n"s;

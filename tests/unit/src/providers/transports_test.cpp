@@ -80,8 +80,9 @@ TEST_CASE("a kind's schema has the members that are read for it elsewhere") {
 
 TEST_CASE("services of different kinds never have equal settings") {
   std::vector<std::shared_ptr<const config::ServiceSettings>> all;
-  const config::Environment nothing{[](const std::string&) { return std::nullopt; },
-                                    [](const std::string&) { return std::nullopt; }};
+  const config::Environment nothing{
+      [](const std::string&) { return std::nullopt; },
+      [](const std::string&) { return config::FileText{.fault = "cannot be read"}; }};
   for (const auto* kind : kinds()) {
     std::vector<json::Fault> faults;
     const json::Value empty = json::Value::object();

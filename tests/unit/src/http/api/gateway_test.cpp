@@ -728,7 +728,11 @@ TEST_CASE("a cancellation is retried while the job moves to another cell") {
   CHECK(answer.status == 200);
   CHECK(answer.body["state"] == "cancelled");
   asked = -100;
-  CHECK(post(daemon, "", {}, "application/json", path).status == 503);
+  const Answer refused = post(daemon, "", {}, "application/json", path);
+  CHECK(refused.status == 503);
+  CHECK(refused.body["type"] == "/problems/unavailable");
+  CHECK(refused.body["detail"] ==
+        "The job is changing its cell or its state and was not cancelled. Try again.");
   CHECK(asked == -95);
 }
 

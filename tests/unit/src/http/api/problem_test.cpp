@@ -149,13 +149,15 @@ TEST_CASE("a job that is too large learns which limit it exceeds") {
         std::string::npos);
 }
 
-TEST_CASE("a retry that needs a removed service points to no member of its request") {
+TEST_CASE("a reopening that needs a removed service points to no member of its request") {
   const Refusal removed{Refusal::Kind::service_removed, {"a", "b"}};
-  CHECK(problem_of(removed).errors.at(0).pointer == "/services");
-  const auto retry = problem_of_retry(removed);
-  CHECK(retry.kind == problem_of(removed).kind);
-  CHECK(retry.errors.at(0).pointer.empty());
-  CHECK(problem_of_retry({Refusal::Kind::no_cell, {"a", "b"}}).kind == ProblemKind::no_cell);
+  const auto submission = problem_of(removed);
+  CHECK(submission.errors.at(0).pointer == "/services");
+  const auto reopening = problem_of_reopening(removed);
+  CHECK(reopening.kind == submission.kind);
+  CHECK(reopening.errors.at(0).pointer.empty());
+  CHECK(reopening.errors.at(0).detail == submission.errors.at(0).detail);
+  CHECK(problem_of_reopening({Refusal::Kind::no_cell, {"a", "b"}}).kind == ProblemKind::no_cell);
 }
 
 TEST_CASE("a refusal by the server is a problem") {

@@ -19,7 +19,7 @@ inline config::Environment mapping_environment() {
     if (name == "LINES") return "two\nlines";
     return std::nullopt;
   };
-  return {read, read};
+  return {read, [](const std::string&) { return config::FileText{.fault = "cannot be read"}; }};
 }
 
 inline std::vector<json::Fault> mapping_faults(const json::Value& value) {

@@ -53,6 +53,9 @@ using NeedsCounter =
 struct CommitOptions {
   std::size_t operations_max = 4096;  ///< A group of this size is committed at once.
   std::size_t bytes_max = 8 << 20;
+  /// The backend sends the answers of a commit this small itself (`send` below). One job alone
+  /// makes up to three operations: its claim, its end, and the submission that follows.
+  std::size_t few_operations = 4;
   /// Claims, and ends after which a submission is expected, wait to share a later commit. If none
   /// comes, they get their own after one to two times this delay. Zero: both schedule a commit like
   /// any other write.
@@ -221,7 +224,7 @@ class GroupCommit {
     const bool was_lone_end = std::exchange(lone_end_, false);
     if (has_changes() && !guard([&] { backend_->commit(operations); })) return;
     delayed_others_ = was_lone_end && !self_->mailbox().empty();
-    if (operations <= few_operations) {
+    if (operations <= options_.few_operations) {
       if (claims_armed_ && backend_->forget()) claims_armed_ = false;
       backend_->send([this] { answers_.deliver_all(); });
     } else {
@@ -229,9 +232,6 @@ class GroupCommit {
     }
     guard([&] { backend_->tidy(); });
   }
-
-  /// One job alone makes up to three: its claim, its end, and the submission that follows.
-  static constexpr std::size_t few_operations = 4;
 
   Pointer self_ = nullptr;
   std::shared_ptr<Backend> backend_;

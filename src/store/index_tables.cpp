@@ -4,32 +4,18 @@
 #include <utility>
 
 namespace celld::store {
-namespace {
-
-/// Multiplies the limit on partitions for an index that the writer does not search: only readers
-/// pay for its partitions, when they list jobs.
-constexpr std::size_t partitions_per_list = 8;
-constexpr std::size_t filtered_per_job = 64;
-/// While there are too many partitions, this many keys leave the oldest one for each new job. A
-/// partition begins with every `partition_jobs` jobs, so another one must be gone by then.
-constexpr std::size_t retired_per_job = 2;
-/// The least that one commit moves: enough keys to be worth the pages that they touch.
-constexpr std::size_t retired_min = 256;
-
-}  // namespace
 
 IndexTables::IndexTables(Connection& connection, const Form& form, const WriteLimits& limits)
-    : partitions_max_(std::max<std::size_t>(limits.partitions_max, 1) *
-                      (form.is_searched ? 1 : partitions_per_list)),
+    : limits_(limits),
+      partitions_max_(std::max<std::size_t>(limits.partitions_max, 1) *
+                      (form.is_searched ? 1 : limits.partitions_per_list)),
       // A job without a key may fall due later, or be reopened. Then its key goes to its partition.
       kept_max_(form.is_searched ? partitions_max_ * 3 / 4 : 0),
-      retired_min_(std::min(retired_min, limits.partition_jobs)),
-      filtered_min_(limits.filtered_min),
-      filtered_max_(limits.filtered_max),
+      retired_min_(std::min(limits.retired_min, limits.partition_jobs)),
       table_(connection, form.table, form.columns) {
   if (form.partitions == nullptr) return;
   partitions_.emplace(connection, Partitions::Form{form.table, form.partitions, form.is_searched},
-                      form.columns, limits.partition_jobs, limits.generation_jobs);
+                      form.columns, limits);
 }
 
 void IndexTables::insert(const IndexKey& key) {
@@ -51,12 +37,13 @@ void IndexTables::end_generation() {
 
 void IndexTables::tend(std::size_t jobs) {
   if (!partitions_) return;
-  partitions_->build_filters(std::clamp(jobs * filtered_per_job, filtered_min_, filtered_max_));
+  partitions_->build_filters(
+      std::clamp(jobs * limits_.filtered_per_job, limits_.filtered_min, limits_.filtered_max));
   if (partitions_->count() <= partitions_max_) {
     to_retire_ = 0;
     return;
   }
-  to_retire_ += jobs * retired_per_job;
+  to_retire_ += jobs * limits_.retired_per_job;
   if (to_retire_ < retired_min_) return;
   partitions_->retire(std::exchange(to_retire_, 0), table_);
 }

@@ -52,11 +52,10 @@ class IndexTables {
   };
 
  private:
+  const WriteLimits limits_;
   const std::size_t partitions_max_;
   const std::size_t kept_max_;
   const std::size_t retired_min_;
-  const std::size_t filtered_min_;
-  const std::size_t filtered_max_;
   KeyTable table_;
   std::optional<Partitions> partitions_;
   std::size_t to_retire_ = 0;  ///< Keys to move out of surplus partitions.

@@ -19,10 +19,6 @@ constexpr BehindList::Form by_routing_key{"jobs_of_origin", nullptr, "origin"};
 constexpr BehindList::Form by_entity{"jobs_of_entity", "jobs_of_entity_by_part", "hash"};
 constexpr BehindList::Form by_batch{"jobs_of_batch", nullptr, "batch"};
 
-/// A job has at most one key in each of five tables, so a move ends before the next generation is
-/// complete.
-constexpr std::size_t moved_per_job = 7;
-
 std::uint64_t add_bytes(std::uint64_t hash, std::string_view bytes) {
   for (const char byte : bytes) {
     hash ^= static_cast<unsigned char>(byte);
@@ -159,7 +155,7 @@ void JobIndexes::start_move() {
 
 /// `jobs` have come since the last call.
 void JobIndexes::move(std::size_t jobs) {
-  std::size_t left = jobs * moved_per_job;
+  std::size_t left = jobs * limits_.moved_per_job;
   left -= lines_.move(left);
   left -= turns_.move(left);
   left -= by_routing_key_.move(left);

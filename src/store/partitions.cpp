@@ -7,9 +7,6 @@
 namespace celld::store {
 namespace {
 
-/// At most one partition begins with each generation, so this many looks are enough.
-constexpr std::size_t looks_per_generation = 4;
-
 /// The columns of a key after the prefix.
 std::string rest(const KeyColumns& columns) {
   return join_names(columns, columns.prefix, columns.width);
@@ -39,13 +36,12 @@ constexpr auto least = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
 Partitions::Partitions(Connection& connection, const Form& form, const KeyColumns& columns,
-                       std::size_t jobs, std::size_t generation_jobs)
+                       const WriteLimits& limits)
     : connection_(connection),
       index_(form.index),
       columns_(columns),
       is_searched_(form.is_searched),
-      jobs_(jobs),
-      generation_jobs_(generation_jobs),
+      limits_(limits),
       insert_(connection, std::string{"INSERT OR IGNORE INTO "} + form.table + " VALUES (" +
                               parameters(1, columns.width + 1) + ")"),
       remove_(connection, std::string{"DELETE FROM "} + form.table + " WHERE part = ?1 AND " +
@@ -107,7 +103,8 @@ bool Partitions::may_have(const Partition& partition, std::int64_t first_column)
 // --- Partitions ------------------------------------------------------------------------------
 
 void Partitions::start_generation(std::size_t jobs, std::int64_t after_id) {
-  if (partitions_.empty() || partitions_.back().jobs >= static_cast<std::int64_t>(jobs_)) {
+  if (partitions_.empty() ||
+      partitions_.back().jobs >= static_cast<std::int64_t>(limits_.partition_jobs)) {
     const auto number = partitions_.empty() ? 1 : partitions_.back().number + 1;
     auto& added = partitions_.emplace_back(Partition{number, after_id, 0, {}});
     added.has_whole_filter = is_searched_;
@@ -125,7 +122,7 @@ bool Partitions::is_empty(const Partition& partition) {
 
 /// The newest partition stays as it is, for the next keys.
 void Partitions::free_empty(std::size_t kept_max) {
-  const auto looks = std::min(looks_per_generation, partitions_.size());
+  const auto looks = std::min(limits_.partitions_looked_at, partitions_.size());
   for (std::size_t look = 0; look < looks; ++look) {
     if (looked_at_ + 1 >= partitions_.size()) looked_at_ = 0;
     if (partitions_.size() < 2) return;
@@ -182,7 +179,8 @@ void Partitions::build_filters(std::size_t limit) {
 }
 
 BloomFilter Partitions::new_filter(const Partition& partition) const {
-  return BloomFilter{std::max(jobs_, static_cast<std::size_t>(partition.jobs)) + generation_jobs_};
+  const auto jobs = std::max(limits_.partition_jobs, static_cast<std::size_t>(partition.jobs));
+  return BloomFilter{jobs + limits_.generation_jobs};
 }
 
 /// Returns how many keys it has added. Keys that are inserted meanwhile are added at once.

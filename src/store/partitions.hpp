@@ -27,6 +27,7 @@
 #include "src/store/bloom_filter.hpp"
 #include "src/store/key_columns.hpp"
 #include "src/store/key_table.hpp"
+#include "src/store/write_limits.hpp"
 
 namespace celld::store {
 
@@ -37,9 +38,8 @@ class Partitions {
     const char* table;
     bool is_searched;  ///< The writer searches it, with filters.
   };
-  /// A new partition begins after `jobs` jobs. A generation has about `generation_jobs`.
-  Partitions(Connection& connection, const Form& form, const KeyColumns& columns, std::size_t jobs,
-             std::size_t generation_jobs);
+  Partitions(Connection& connection, const Form& form, const KeyColumns& columns,
+             const WriteLimits& limits);
 
   /// False: the key belongs to no partition. No effect if its partition has the key already.
   bool insert(const IndexKey& key);
@@ -108,8 +108,7 @@ class Partitions {
   const std::string index_;
   const KeyColumns columns_;
   const bool is_searched_;
-  const std::size_t jobs_;
-  const std::size_t generation_jobs_;
+  const WriteLimits limits_;
   Statement insert_;
   Statement remove_;
   Statement seek_;

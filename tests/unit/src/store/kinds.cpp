@@ -91,9 +91,19 @@ const std::vector<std::pair<std::string, MakeStore>>& store_kinds() {
          SqliteOptions options;
          options.writes = {.generation_jobs = 3,
                            .jobs_per_move = 1,
+                           .moved_per_job = 3,
                            .partition_jobs = 3,
                            .partitions_max = 3,
+                           .partitions_per_list = 3,
+                           .retired_per_job = 3,
+                           .retired_min = 3,
+                           .partitions_looked_at = 3,
+                           .filtered_per_job = 3,
+                           .filtered_min = 3,
+                           .filtered_max = 3,
+                           .batches = 3,
                            .route_changes = 3};
+         options.commits.few_operations = 3;
          return std::make_unique<SqliteUnderTest>(options);
        }},
       {"mixed, jobs on disk",

@@ -21,7 +21,7 @@ class Index {
  public:
   explicit Index(KeysInMemory& database, bool is_searched = true)
       : partitions(database.connection, {"keys", "keys_by_part", is_searched}, key_columns,
-                   jobs_per_partition, 1) {}
+                   {.generation_jobs = 1, .partition_jobs = jobs_per_partition}) {}
 
   /// A generation of ten jobs, whose ids and places are above `after_id`.
   void add_generation(std::int64_t after_id) {

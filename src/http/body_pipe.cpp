@@ -3,13 +3,6 @@
 #include <utility>
 
 namespace celld::http {
-namespace {
-
-constexpr std::size_t queued_bytes_max = 256 << 10;
-constexpr std::size_t queued_bytes_low = 128 << 10;
-constexpr int steps_per_run = 16;  // Then the thread serves other requests.
-
-}  // namespace
 
 BodyPipe::BodyPipe(std::shared_ptr<AnswerSlot> slot, std::uint64_t exchange_number,
                    ServerState& state, const Endpoints::StreamEntry& entry, Request request)
@@ -34,7 +27,7 @@ void BodyPipe::push(std::string piece) {
 
 bool BodyPipe::wants_more() {
   const std::lock_guard lock(mutex_);
-  holding_ = !done_ && (pauses_ > 0 || queued_bytes_ >= queued_bytes_max);
+  holding_ = !done_ && (pauses_ > 0 || queued_bytes_ >= state_.limits.body_backlog_bytes_max);
   return !holding_;
 }
 
@@ -77,7 +70,8 @@ void BodyPipe::resume() {
 
 void BodyPipe::run() noexcept {
   std::unique_lock lock(mutex_);
-  for (int steps = 0; steps < steps_per_run; ++steps) {
+  // After these, the thread serves other requests.
+  for (std::size_t steps = 0; steps < state_.limits.turns.body_steps_max; ++steps) {
     const auto step = next_step();
     if (step == Step::none) {
       scheduled_ = false;
@@ -172,7 +166,7 @@ void BodyPipe::schedule() {
 }
 
 void BodyPipe::ask_for_more() {
-  if (!holding_ || pauses_ > 0 || queued_bytes_ > queued_bytes_low) return;
+  if (!holding_ || pauses_ > 0 || queued_bytes_ > state_.limits.body_backlog_bytes_max / 2) return;
   holding_ = false;
   slot_->notify(Notice::Kind::body_wanted, exchange_number_);
 }

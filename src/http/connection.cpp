@@ -149,12 +149,13 @@ bool Connection::wants_input() const {
 /// its head included, even if it sent the head together with an earlier body.
 std::size_t Connection::read_size() const {
   constexpr auto small = BodyRoom::small_bytes_max;
-  if (state_ == State::reading_head) return small;
-  if (state_ != State::reading_body) return loop_.scratch.size();
+  const std::size_t most = loop_.scratch.size();
+  if (state_ == State::reading_head) return std::min(small, most);
+  if (state_ != State::reading_body) return most;
   const bool may_wait = !pipe_ && !room_since_ && body_bytes_ > small;
-  if (may_wait) return small + 1 - task_->body().size();
-  const auto left = std::min<std::uint64_t>(decoder_->left(), loop_.scratch.size());
-  return std::min(static_cast<std::size_t>(left) + small, loop_.scratch.size());
+  if (may_wait) return std::min(small + 1 - task_->body().size(), most);
+  const auto left = std::min<std::uint64_t>(decoder_->left(), most);
+  return std::min(static_cast<std::size_t>(left) + small, most);
 }
 
 /// Reads once, so that a client that sends without pause does not delay the others.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -14,15 +13,10 @@
 namespace celld::http {
 namespace {
 
-constexpr std::size_t read_bytes_max = 64 << 10;
-constexpr int events_max = 256;
-constexpr int accepts_per_round_max = 256;
 constexpr std::chrono::milliseconds linger_timeout{2000};
 /// Time budget per round for connections that can wait: this much, or as much as urgent connections
 /// just used, whichever is longer.
 constexpr std::chrono::microseconds deferred_work_min{500};
-/// Requests of one round that the poller serves itself.
-constexpr std::size_t served_here_max = 4;
 
 FileDescriptor spare_descriptor() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -49,13 +43,14 @@ Poller::Poller(std::shared_ptr<ServerState> server)
           server_,
           Deadlines({server_->limits.idle_timeout, server_->limits.head_timeout,
                      server_->limits.body_timeout, server_->limits.write_timeout, linger_timeout}),
-          {},                                 // now
-          std::vector<char>(read_bytes_max),  // scratch
-          {},                                 // tasks
-          {},                                 // unread
-          {},                                 // closed
-          {},                                 // large_bodies
+          {},                                                       // now
+          std::vector<char>(server_->limits.turns.read_bytes_max),  // scratch
+          {},                                                       // tasks
+          {},                                                       // unread
+          {},                                                       // closed
+          {},                                                       // large_bodies
           UnsentAnswers(server_->limits.unsent_bytes_max)},
+      events_(server_->limits.turns.events_max),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       spare_(spare_descriptor()) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
@@ -132,14 +127,13 @@ void Poller::run() {
 }
 
 void Poller::wait_for_events() {
-  std::array<epoll_event, events_max> events{};
   const bool sleeps = loop_.unread.empty() && server_->mailbox.fall_asleep();
-  const int count =
-      ::epoll_wait(epoll_.get(), events.data(), events_max, sleeps ? timeout_ms() : 0);
+  const int count = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()),
+                                 sleeps ? timeout_ms() : 0);
   if (sleeps) server_->mailbox.wake_up();
   loop_.now = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
-    const auto& event = events[static_cast<std::size_t>(i)];
+    const auto& event = events_[static_cast<std::size_t>(i)];
     if (event.data.ptr == &listening_) {
       accept_clients();
     } else if (event.data.ptr == &server_->mailbox) {
@@ -202,7 +196,7 @@ void Poller::close_stalled() {
 /// Runs the handlers of the requests that this round has completed: here if they are few and brief,
 /// since waking another thread would take longer; otherwise on the handler threads.
 void Poller::serve_requests() {
-  if (loop_.tasks.size() <= served_here_max) {
+  if (loop_.tasks.size() <= server_->limits.turns.served_max) {
     std::erase_if(loop_.tasks, [](const std::shared_ptr<Task>& task) {
       if (!task->brief()) return false;
       task->run();
@@ -238,7 +232,7 @@ void Poller::expire_deadlines() {
 }
 
 void Poller::accept_clients() {
-  for (int i = 0; i < accepts_per_round_max && accept_client(); ++i) {
+  for (std::size_t i = 0; i < server_->limits.turns.accepts_max && accept_client(); ++i) {
   }
 }
 

@@ -1,6 +1,8 @@
 // The thread that owns the listening socket and every connection.
 #pragma once
 
+#include <sys/epoll.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -58,6 +60,7 @@ class Poller {
 
   const std::shared_ptr<ServerState> server_;
   PollerLoop loop_;
+  std::vector<epoll_event> events_;  // Of the current round.
   FileDescriptor epoll_;
   FileDescriptor listening_;
   FileDescriptor spare_;  // Closed to accept one more client when there is no descriptor left.

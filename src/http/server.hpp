@@ -21,11 +21,24 @@ namespace celld::http {
 
 using std::chrono::milliseconds;
 
+/// How much is done at a time, before other connections get their turn.
+struct TurnLimits {
+  std::size_t events_max = 256;           ///< Of sockets, that one round of the poller handles.
+  std::size_t accepts_max = 256;          ///< Connections that one round accepts.
+  std::size_t read_bytes_max = 64 << 10;  ///< Read from a connection at a time.
+  /// The poller serves the requests of a round itself if they are no more than this.
+  std::size_t served_max = 4;
+  std::size_t body_steps_max = 16;  ///< Calls of one streamed body's sink.
+};
+
 struct Limits {
   std::size_t head_bytes_max = 16 << 10;
   std::size_t headers_max = 64;
   std::size_t uri_bytes_max = 4 << 10;
-  std::size_t body_bytes_max = 1 << 20;              ///< Of a request that is not streamed.
+  std::size_t body_bytes_max = 1 << 20;  ///< Of a request that is not streamed.
+  /// Of one streamed body, not taken by its sink yet. Beyond it, the server reads on only after the
+  /// sink has taken half of them.
+  std::size_t body_backlog_bytes_max = 256 << 10;
   std::size_t stream_backlog_bytes_max = 256 << 10;  ///< Unsent, of one AnswerStream.
   /// Unsent bytes of all answers together. Beyond it, the server closes the connection that has
   /// made no progress for the longest.
@@ -38,6 +51,7 @@ struct Limits {
   milliseconds write_timeout{10000};  ///< To send an answer; in a stream, without progress.
   std::size_t connections_max = 10'000;
   std::size_t threads = 2;
+  TurnLimits turns{};
 };
 
 struct Request {

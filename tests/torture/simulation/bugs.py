@@ -1075,7 +1075,7 @@ BUGS = (
         "the time in which a cell had no jobs counts as if its jobs had ended slowly",
         "cells/actors/job_dispatcher_time.cpp",
         (("  busy_clock_.count(", "  if (!BUG) busy_clock_.count("),),
-        first_seed=19700,
+        first_seed=170,
     ),
     Bug(
         "late-admission", ("late-admission",),

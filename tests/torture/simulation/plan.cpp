@@ -20,6 +20,7 @@ constexpr std::uint64_t compensation_rarity = 3;
 constexpr std::uint64_t schedules_rarity = 4;
 constexpr std::uint64_t sharing_rarity = 3;
 constexpr std::uint64_t quotas_rarity = 3;
+constexpr std::uint64_t lulls_rarity = 8;
 constexpr double submissions_per_s_max = 20;
 constexpr std::uint64_t producers_max = 3;
 constexpr std::uint64_t planned_schedules_max = 3;
@@ -260,6 +261,15 @@ void make_crowd(Plan& plan, Dice& dice) {
   }
 }
 
+/// One run in eight has lulls, and queues that the rush after a lull can fill.
+void draw_pace(Plan& plan, Dice& dice, const Caps& caps) {
+  if (!dice.one_in(lulls_rarity) || !plan.call_times.empty()) return;
+  plan.rush = std::min(10 + dice.below(20), caps.jobs_max);
+  for (auto& rule : plan.rules) {
+    if (dice.one_in(2)) rule.settings.jobs_max = 3 + dice.below(6);
+  }
+}
+
 /// One run in four has desks that do little at a time, each size in half of those.
 void make_desks_small(OperationSizes& sizes, Dice& dice) {
   if (!dice.one_in(4)) return;
@@ -286,7 +296,7 @@ void cut(std::vector<CellRule>& rules, std::uint64_t cells_max) {
 }  // namespace
 
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, Dice& rates,
+               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, Dice& rates, Dice& pace,
                const Caps& caps) {
   Plan plan;
   plan.without = draw_without(dice);
@@ -319,6 +329,7 @@ Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice&
   draw_sharing(plan, sharing);
   draw_quotas(plan, quotas, caps.without.contains(Fault::quotas));
   make_desks_small(plan.sizes, desks);
+  draw_pace(plan, pace, caps);
 
   if (plan.without.contains(Fault::outside)) plan.pulled.clear();
   if (plan.without.contains(Fault::protection)) plan.protection.clear();

@@ -97,13 +97,15 @@ struct Plan {
   std::vector<SchedulePlan> schedules;
   /// Set in a run with a capacity: what it has beyond the sizes of all cells.
   std::optional<std::uint64_t> spare_slots{};
+  /// Set in a run with lulls, in which clients send nothing: how many jobs come at once after each.
+  std::optional<std::uint64_t> rush{};
 };
 
 /// The other dice decide about workers outside, batches, protection, compensation, schedules,
-/// sharing, quotas, small desks and the rates of services alone, so that seeds without them keep
-/// their course.
+/// sharing, quotas, small desks, the rates of services and the pace of clients alone, so that seeds
+/// without them keep their course.
 Plan draw_plan(Dice& dice, Dice& outside, Dice& batches, Dice& protection, Dice& compensation,
-               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, Dice& rates,
+               Dice& schedules, Dice& sharing, Dice& quotas, Dice& desks, Dice& rates, Dice& pace,
                const Caps& caps);
 
 /// The most jobs that a cell may hold in memory.

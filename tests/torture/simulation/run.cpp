@@ -17,6 +17,8 @@ namespace {
 constexpr int quiet_steps_max = 400'000;
 constexpr std::chrono::minutes quiet_time_max{5};
 constexpr int audits_max = 50;
+/// One event in this many begins a lull.
+constexpr std::uint64_t lull_rarity = 400;
 constexpr int shutdown_steps_max = 50'000;
 constexpr milliseconds shutdown_allowance{1000};  ///< In addition to the grace period.
 
@@ -29,6 +31,8 @@ std::uint64_t seed_of(std::uint64_t seed, Stream stream) {
 /// The bit in which the seed of the rates differs, so that their dice are unlike all others of any
 /// run. With this bit, the few seeds that find the rarest planted bugs draw no rates.
 constexpr std::uint64_t apart = std::uint64_t{1} << 57;
+/// The same for the pace of clients.
+constexpr std::uint64_t further_apart = std::uint64_t{1} << 58;
 
 /// The weights of the faults that happen at a given moment.
 constexpr std::pair<Fault, std::uint64_t> moments[] = {
@@ -70,6 +74,7 @@ class Driver {
       : world_(std::make_shared<World>(seed_of(seed, Stream{}))),
         workload_(seed_of(seed, Stream::workload)),
         faults_(seed_of(seed, Stream::faults)),
+        pace_(~seed_of(seed, Stream::plan) ^ further_apart),
         clockwork_(world_) {
     Dice dice{seed_of(seed, Stream::plan)};
     Dice outside{~seed_of(seed, Stream::plan)};
@@ -82,7 +87,7 @@ class Driver {
     Dice desks{~seed_of(~seed, Stream::plan)};
     Dice rates{seed_of(seed, Stream::plan) ^ apart};
     plan_ = draw_plan(dice, outside, batches, protection, compensation, schedules, sharing, quotas,
-                      desks, rates, caps);
+                      desks, rates, pace_, caps);
     world_->shares = !plan_.without.contains(Fault::sharing);
     if (!plan_.pulled.empty()) {
       workers_ = std::make_shared<Workers>();
@@ -139,8 +144,10 @@ class Driver {
 
   /// Now and then sends a client request or injects a fault.
   void interfere() {
-    if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
-    if (workload_.one_in(100)) cancel_or_reopen();
+    if (!clients_rest()) {
+      if (jobs_left() && workload_.one_in(plan_.submit_rarity)) submit();
+      if (workload_.one_in(100)) cancel_or_reopen();
+    }
     if (workload_.one_in(300)) daemon_->audit();
     if (faults_.one_in(plan_.fault_rarity)) inject(draw_moment(faults_));
   }
@@ -209,6 +216,20 @@ class Driver {
   }
 
   // --- Workload --------------------------------------------------------------------------------
+
+  /// Whether there is a lull. It ends with a rush.
+  bool clients_rest() {
+    if (!plan_.rush) return false;
+    if (!rest_until_) {
+      if (!pace_.one_in(lull_rarity)) return false;
+      rest_until_ = clockwork_.steady() + std::chrono::seconds{10 + pace_.below(50)};
+      world_->note("a lull");
+    } else if (clockwork_.steady() >= *rest_until_) {
+      rest_until_.reset();
+      for (std::uint64_t i = 0; i < *plan_.rush; ++i) submit();
+    }
+    return rest_until_.has_value();
+  }
 
   void submit() {
     submitted_ += 1;
@@ -433,6 +454,7 @@ class Driver {
   std::shared_ptr<World> world_;
   Dice workload_;
   Dice faults_;
+  Dice pace_;
   Clockwork clockwork_;
   Plan plan_;
   Configuration configuration_;
@@ -441,7 +463,8 @@ class Driver {
   std::shared_ptr<Producers> producers_;  ///< The same.
   std::optional<Daemon> daemon_;
   bool stopping_ = false;
-  std::optional<std::int64_t> over_in_;  ///< Steps until a failing daemon ends.
+  std::optional<SteadyTime> rest_until_;  ///< During a lull.
+  std::optional<std::int64_t> over_in_;   ///< Steps until a failing daemon ends.
   std::uint64_t incarnation_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t stops_ = 0;

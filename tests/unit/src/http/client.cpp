@@ -15,7 +15,7 @@
 namespace celld::http::test {
 namespace {
 
-constexpr int patience_ms = 10'000;
+constexpr int patience_ms = 30'000;
 
 bool wait_for(int fd, short events) {
   pollfd waiting{fd, events, 0};

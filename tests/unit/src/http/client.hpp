@@ -24,11 +24,12 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Sends all of it; false when the server has gone or reads nothing for ten seconds.
+  /// Sends all of it; false when the server has gone or reads nothing for half a minute.
   virtual bool send(std::string_view bytes);
   /// Sends what the kernel takes at once; returns the number of bytes.
   std::size_t send_some(std::string_view bytes);
-  /// The next answer; nothing when the connection ends first, or no byte arrives for ten seconds.
+  /// The next answer; nothing when the connection ends first, or no byte arrives for half a
+  /// minute.
   /// `head`: the answer is to a HEAD, so it has no body, whatever its length says.
   std::optional<Answer> receive(bool head = false);
   /// The unread bytes, or the next to arrive; empty when none do.

@@ -283,10 +283,9 @@ TEST_CASE("a large body that gets no memory within the body timeout gets a 503 w
   REQUIRE(answer);
   CHECK(answer->status == 503);
   CHECK(answer->headers.count("retry-after") == 1);
-  for (auto& holder : holders) {
-    released.put(true);
-    CHECK(holder.receive().value().status == 200);
-  }
+  // Either handler may take either value.
+  for (std::size_t i = 0; i < holders.size(); ++i) released.put(true);
+  for (auto& holder : holders) CHECK(holder.receive().value().status == 200);
 }
 
 TEST_CASE("many large bodies at once are all served") {

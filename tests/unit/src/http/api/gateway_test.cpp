@@ -3,6 +3,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,7 +115,10 @@ TEST_CASE("a refusal by the engine becomes its problem") {
 
 TEST_CASE("if the engine fails, every request is answered with a 503") {
   Daemon daemon;
-  *daemon.script = Script{};
+  {
+    const std::lock_guard lock{script_mutex};  // The batch desk begins by reading its batches.
+    *daemon.script = Script{};
+  }
   const std::string id = cells::format_job_id(cells::first_job_id_at(wall_now));
   for (const Answer& answer :
        {post(daemon, good_job), get(daemon, "/v1/jobs/" + id), get(daemon, "/v1/jobs"),

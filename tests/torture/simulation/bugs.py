@@ -514,7 +514,7 @@ BUGS = (
         "cells/actors/lease_desk.cpp",
         (("    if (!at || (armed && *armed <= *at)) return;\n",
           "    if (BUG || !at || (armed && *armed <= *at)) return;\n"),),
-        first_seed=6220,
+        first_seed=60,
     ),
     Bug(
         "timer-once", ("idle-worker",),
@@ -1265,7 +1265,7 @@ BUGS = (
         (("    return old == before.end() || !without(",
           "    if (BUG) return old == before.end();\n"
           "    return old == before.end() || !without("),),
-        first_seed=6290,
+        first_seed=70,
     ),
     Bug(
         "needs-of-the-ended", ("reload-refusal",),

@@ -29,7 +29,7 @@ std::uint64_t seed_of(std::uint64_t seed, Stream stream) {
 }
 
 /// The bit in which the seed of the rates differs, so that their dice are unlike all others of any
-/// run. With this bit, the few seeds that find the rarest planted bugs draw no rates.
+/// run. With this bit, the seed that finds the rarest planted bug draws no rates.
 constexpr std::uint64_t apart = std::uint64_t{1} << 57;
 /// The same for the pace of clients.
 constexpr std::uint64_t further_apart = std::uint64_t{1} << 58;

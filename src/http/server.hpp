@@ -21,7 +21,7 @@ namespace celld::http {
 
 using std::chrono::milliseconds;
 
-/// How much is done at a time, before other connections get their turn.
+/// How much is done at a time, before other connections get their turn. Only `served_max` may be 0.
 struct TurnLimits {
   std::size_t events_max = 256;           ///< Of sockets, that one round of the poller handles.
   std::size_t accepts_max = 256;          ///< Connections that one round accepts.

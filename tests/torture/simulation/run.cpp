@@ -17,10 +17,10 @@ namespace {
 constexpr int quiet_steps_max = 400'000;
 constexpr std::chrono::minutes quiet_time_max{5};
 constexpr int audits_max = 50;
-/// One event in this many begins a lull.
-constexpr std::uint64_t lull_rarity = 400;
 constexpr int shutdown_steps_max = 50'000;
 constexpr milliseconds shutdown_allowance{1000};  ///< In addition to the grace period.
+/// In a run with lulls, one event in this many begins one.
+constexpr std::uint64_t lull_rarity = 400;
 
 /// Separate random streams, so that a different plan changes neither the workload nor the faults.
 enum class Stream : std::uint64_t { plan = 1, workload = 2, faults = 3 };

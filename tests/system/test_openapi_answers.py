@@ -110,7 +110,8 @@ class Answers(EndToEnd):
     def leased(self, customer):
         """The name of a lease that is live."""
         self.submit(a_job(f"leased-{next(self.numbers)}", customer=customer, services=["vm"]))
-        got = self.client.post("/v1/services/vm/leases", {"worker": "host-1"})
+        # celld may answer a submission just before it offers the job to workers.
+        got = self.client.post("/v1/services/vm/leases", {"worker": "host-1", "wait_ms": 60000})
         [lease] = got.json["leases"]
         return lease["lease"]
 

@@ -1,6 +1,8 @@
 #include "tests/torture/stores/generator.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace stores {
@@ -17,22 +19,24 @@ std::vector<std::string> numbered(const char* prefix, std::size_t count) {
   return names;
 }
 
-Names draw_names(Dice& dice) {
+Names draw_names(Dice& dice, bool both_kinds) {
   Names names;
   // Few names make long lines, many make long pages.
   names.customers = numbered("c", dice.one_in(3) ? 40 : 1 + dice.below(3));
-  names.products = numbered("p", 1 + dice.below(4));
+  const std::size_t kinds = both_kinds ? 2 : 1;
+  names.products = numbered("p", kinds + dice.below(4));
   names.entity_types = numbered("type ", 1 + dice.below(3));
   names.entities = numbered("entity ", dice.one_in(2) ? 1 : 1 + dice.below(20));
   names.entities.emplace_back("odd \"\xC3\xA9\t\\");
   names.cells = {{"*", "*"}, {"c0", "*"}, {"*", "p0"}, {"c0", "p0"}, {"c1", "*"}};
-  names.cells.resize(1 + dice.below(names.cells.size()));
+  names.cells.resize(kinds + dice.below(names.cells.size() + 1 - kinds));
   return names;
 }
 
 }  // namespace
 
-Generator::Generator(Dice& dice) : dice_(dice), names_(draw_names(dice)) {}
+Generator::Generator(Dice& dice, bool both_kinds)
+    : dice_(dice), both_kinds_(both_kinds), names_(draw_names(dice, both_kinds)) {}
 
 void Generator::begin_life(const StoreContent& content) {
   model_ = MemoryJobs{content};
@@ -44,7 +48,7 @@ void Generator::begin_life(const StoreContent& content) {
 
 Operation Generator::start_epoch() {
   StartEpoch request{WallTime{milliseconds{dice_.below(30'000)}}};
-  if (dice_.one_in(2)) request.kept.emplace(some_batch(), some_in_memory());
+  if (!both_kinds_ && dice_.one_in(2)) request.kept.emplace(some_batch(), some_in_memory());
   return operation(std::move(request));
 }
 
@@ -52,6 +56,7 @@ Operation Generator::next() {
   // Jobs of one millisecond have consecutive ids.
   if (dice_.one_in(2)) now_ms_ += static_cast<std::int64_t>(dice_.below(120));
   if (last_claim_ != 0 && dice_.one_in(3)) return operation(show(std::exchange(last_claim_, 0)));
+  if (claimed_key_ && dice_.one_in(2)) return operation(contend(*std::exchange(claimed_key_, {})));
   switch (dice_.below(35)) {
     case 0:
       return operation(LoadCells{});
@@ -61,7 +66,7 @@ Operation Generator::next() {
     case 3:
       return operation(move());
     case 4:
-      return operation(LoadCell{some_cell()});
+      return operation(load_cell());
     case 5:
       return operation(FindKeyHolder{dice_.one_of(names_.customers), {some_key(), "one"}});
     case 6:
@@ -87,7 +92,7 @@ Operation Generator::next() {
       return operation(dice_.one_in(2) ? set_override() : change_schedule());
     case 20:
       if (dice_.one_in(2)) return flush();
-      return dice_.one_in(4) ? start_epoch() : operation(release_holds());
+      return dice_.one_in(4) && !both_kinds_ ? start_epoch() : operation(release_holds());
     case 21:
     case 22:
     case 23:
@@ -102,6 +107,8 @@ Operation Generator::next() {
     case 29:
       return operation(dice_.one_in(3) ? mark_cancelled() : close_batch());
     case 30:
+      // A store of both kinds notes its own.
+      if (both_kinds_) return operation(insert());
       return operation(NoteInMemory{some_batch(), some_in_memory()});
     default:
       return operation(insert());
@@ -137,12 +144,17 @@ Look Generator::look() {
 
 /// Applies the request to the model.
 Operation Generator::operation(Request request) {
-  if (const auto* claim = std::get_if<ClaimJob>(&request)) {
-    last_claim_ = watched_ = claim->job->id;
-    claims_[last_claim_] = operations_ + 1;
-  }
   ++operations_;
   Operation made;
+  if (both_kinds_) made.scope = scope_of(request);
+  if (const auto* claim = std::get_if<ClaimJob>(&request)) {
+    last_claim_ = watched_ = claim->job->id;
+    if (made.scope == Scope::disk) claims_[last_claim_] = operations_;
+  }
+  const auto* insert = std::get_if<InsertJob>(&request);
+  if (insert && insert->idempotency && insert->job->durability == Durability::memory) {
+    claimed_key_ = FindKeyHolder{insert->job->spec->customer, *insert->idempotency};
+  }
   made.expected = stores::apply(model_, request);
   const bool changes = !model_.commit_to(content_).empty();
   const bool is_write =
@@ -153,9 +165,46 @@ Operation Generator::operation(Request request) {
       std::holds_alternative<OpenBatch>(request) || std::holds_alternative<CloseBatch>(request) ||
       std::holds_alternative<MarkCancelled>(request) ||
       std::holds_alternative<NoteInMemory>(request) || std::holds_alternative<FlushStore>(request);
-  made.durable = is_write ? operations_ : revealed(made.expected);
+  const bool is_in_memory =
+      made.scope == Scope::memory ||
+      (insert && insert->job->durability == Durability::memory && !insert->firing);
+  if (!is_in_memory) made.durable = is_write ? operations_ : revealed(made.expected);
   made.request = std::move(request);
   return made;
+}
+
+Scope Generator::scope_of(const Request& request) const {
+  const auto of_kind = [](Durability kind) {
+    return kind == Durability::memory ? Scope::memory : Scope::disk;
+  };
+  const auto of_request = [&](const auto& each) {
+    using T = std::remove_cvref_t<decltype(each)>;
+    if constexpr (std::is_same_v<T, InsertJob>) {
+      const bool fires_in_memory = each.firing && each.job->durability == Durability::memory;
+      if (each.idempotency || fires_in_memory) return Scope::asks_first;
+    }
+    if constexpr (std::is_same_v<T, FindKeyHolder>) {
+      return Scope::asks_first;
+    } else if constexpr (std::is_same_v<T, ListBacklogs>) {
+      return each.durability == Durability::disk ? Scope::disk : Scope::both;
+    } else if constexpr (std::is_same_v<T, FlushStore>) {
+      return of_kind(each.durability.value_or(Durability::disk));
+    } else if constexpr (requires { each.durability; }) {
+      return of_kind(each.durability);
+    } else if constexpr (requires { each.job->durability; }) {
+      return of_kind(each.job->durability);
+    } else if constexpr (std::is_same_v<T, StartEpoch> || std::is_same_v<T, LoadCells> ||
+                         std::is_same_v<T, PruneEnded> || std::is_same_v<T, CloseBatch>) {
+      return Scope::both;
+    } else if constexpr (std::is_same_v<T, CancelWaiting> || std::is_same_v<T, ReopenEnded> ||
+                         std::is_same_v<T, HoldJob> || std::is_same_v<T, ChangeLane>) {
+      const auto job = model_.find(each.id);
+      return of_kind(job ? job->durability : Durability::disk);
+    } else {
+      return Scope::disk;
+    }
+  };
+  return std::visit(of_request, request);
 }
 
 /// An answer for a client may show a claim only once the claim is on disk.
@@ -171,7 +220,7 @@ std::size_t Generator::revealed(const Answer& answer) const {
 
 // --- Operations ------------------------------------------------------------------------------
 
-std::shared_ptr<const JobSpec> Generator::some_spec() {
+std::shared_ptr<JobSpec> Generator::some_spec() {
   const std::vector<std::vector<std::string>> services{
       {"dns"}, {"billing"}, {"dns", "billing"}, {"mail", "dns", "billing"}};
   auto spec = std::make_shared<JobSpec>();
@@ -195,10 +244,29 @@ std::shared_ptr<const JobSpec> Generator::some_spec() {
 }
 
 Request Generator::insert() {
+  InsertJob request;
+  if (dice_.one_in(8)) {
+    request.firing = some_advance();
+  } else if (dice_.one_in(3)) {
+    request.idempotency = some_idempotency(some_key());
+  }
+  return insert(some_spec(), std::move(request));
+}
+
+/// Completes the request.
+Request Generator::insert(std::shared_ptr<const JobSpec> spec, InsertJob request) {
   auto job = std::make_shared<Job>();
-  job->spec = some_spec();
-  job->id = dice_.one_in(40) && !ids_.empty() ? dice_.one_of(ids_) : id_source_.next(now());
-  job->cell = some_cell();
+  job->spec = std::move(spec);
+  job->durability = kind_of(*job->spec);
+  const bool fires_in_memory = request.firing && job->durability == Durability::memory;
+  // Others may overtake the request, and must not decide whether it is refused.
+  const bool asks_first = both_kinds_ && (request.idempotency || fires_in_memory);
+  job->id = id_source_.next(now());
+  if (!asks_first && dice_.one_in(40)) {
+    const JobPtr other = some_job();
+    if (other && other->durability == job->durability) job->id = other->id;
+  }
+  job->cell = some_cell(job->durability);
   job->created_at = time_of(job->id);
   job->run_at = job->created_at;
   job->steps.resize(job->spec->services.size());
@@ -210,16 +278,32 @@ Request Generator::insert() {
     job->place = job->id;
   }
   if (dice_.one_in(5)) job->expires_at = soon();
-  if (dice_.one_in(2)) job->batch = some_batch();
+  if (dice_.one_in(2)) job->batch = some_batch_for_job();
   ids_.push_back(job->id);
-  InsertJob request{std::move(job)};
-  if (dice_.one_in(8)) {
-    request.firing = some_advance();
-  } else if (dice_.one_in(3)) {
-    request.idempotency = Idempotency{some_key(), dice_.one_in(2) ? "one" : "two"};
-  }
-  if (dice_.one_in(3)) request.room = some_room();
+  request.job = std::move(job);
+  request.bytes_max = std::uint64_t{1} << 40;
+  if (!asks_first && dice_.one_in(3)) request.room = some_room();
   return request;
+}
+
+/// Asks for a key while an earlier request may wait for the answer who holds it.
+Request Generator::contend(FindKeyHolder claimed) {
+  if (dice_.one_in(3)) return claimed;
+  auto spec = some_spec();
+  spec->customer = claimed.customer;
+  InsertJob request;
+  request.idempotency = some_idempotency(claimed.idempotency.key);
+  return insert(std::move(spec), std::move(request));
+}
+
+/// A batch of jobs in memory gets no job once it is closed.
+BatchId Generator::some_batch_for_job() {
+  if (!both_kinds_) return some_batch();
+  std::vector<BatchId> open;
+  for (const auto& [id, batch] : content_.batches) {
+    if (batch.is_open) open.push_back(id);
+  }
+  return open.empty() ? 0 : dice_.one_of(open);
 }
 
 Request Generator::claim() {
@@ -316,11 +400,15 @@ Job Generator::next_version(const JobPtr& job) {
 }
 
 Request Generator::cancel() {
-  JobPtr job = some_job();
   // A follower of a failed job passes its mark on.
-  for (int tries = dice_.one_in(2) ? 20 : 0; tries > 0 && job && job->failed_ahead == 0; --tries) {
-    job = some_job();
+  std::vector<JobPtr> followers;
+  for (const auto& [id, stored] : content_.jobs) {
+    if (stored.job->failed_ahead != 0 && !is_ended(stored.job->state)) {
+      followers.push_back(stored.job);
+    }
   }
+  const bool of_follower = !followers.empty() && dice_.one_in(2);
+  const JobPtr job = of_follower ? dice_.one_of(followers) : some_job();
   const CellKey& cell = !job || dice_.one_in(5) ? some_cell() : job->cell;
   return CancelWaiting{job ? job->id : 7, cell, now()};
 }
@@ -328,7 +416,7 @@ Request Generator::cancel() {
 Request Generator::reopen() {
   JobPtr job = some_job();
   for (int tries = 0; tries < 20 && job && !is_ended(job->state); ++tries) job = some_job();
-  const CellKey& cell = !job || dice_.one_in(3) ? some_cell() : job->cell;
+  const CellKey& cell = !job || dice_.one_in(3) ? some_cell_like(job) : job->cell;
   ReopenEnded request{job ? job->id : 7, cell, id_source_.next(now()), now()};
   if (dice_.one_in(3)) request.room = some_room();
   return request;
@@ -344,7 +432,8 @@ CustomerRoom Generator::some_room() {
 /// A request that changes nothing, and whose answer shows the claimed job.
 Request Generator::show(JobId claimed) {
   if (dice_.one_in(2)) return CancelWaiting{claimed, some_cell(), now()};
-  return ReopenEnded{claimed, some_cell(), id_source_.next(now()), now()};
+  const JobPtr job = model_.find(claimed);
+  return ReopenEnded{claimed, some_cell_like(job), id_source_.next(now()), now()};
 }
 
 Request Generator::hold() {
@@ -354,7 +443,8 @@ Request Generator::hold() {
 
 Request Generator::release_holds() {
   const JobPtr job = dice_.one_in(3) ? some_job() : nullptr;
-  return ReleaseHolds{some_cell(), job ? job->id : 0, some_limit()};
+  const CellKey& cell = some_cell();
+  return ReleaseHolds{cell, job ? job->id : 0, some_limit(), kind_of(cell)};
 }
 
 Request Generator::change_lane() {
@@ -365,7 +455,14 @@ Request Generator::change_lane() {
 Request Generator::move() {
   const auto backlogs = model_.apply(ListBacklogs{{}, {}, {}, 1000}).backlogs;
   if (backlogs.empty()) return LoadCells{};
-  return MoveJobs{dice_.one_of(backlogs), some_cell(), some_limit(), dice_.one_in(2)};
+  const auto& from = dice_.one_of(backlogs);
+  const auto kind = kind_of(from.cell);
+  return MoveJobs{from, some_cell(kind), some_limit(), dice_.one_in(2), kind};
+}
+
+Request Generator::load_cell() {
+  const CellKey& cell = some_cell();
+  return LoadCell{cell, kind_of(cell)};
 }
 
 Request Generator::fetch() {
@@ -373,6 +470,7 @@ Request Generator::fetch() {
   if (dice_.one_in(2)) request.customer = dice_.one_of(names_.customers);
   if (dice_.one_in(3)) request.bytes_max = dice_.below(6000);
   request.lane = some_lane();
+  request.durability = kind_of(request.cell);
   if (dice_.one_in(3)) request.priority_step = milliseconds{1 + dice_.below(300)};
   for (const auto& customer :
        std::set<std::string>(names_.customers.begin(), names_.customers.end())) {
@@ -383,12 +481,16 @@ Request Generator::fetch() {
 
 Request Generator::advance() {
   const std::size_t limit = some_limit();
-  return AdvanceDue{some_cell(), around_now(), id_source_.next(now(), limit), limit};
+  const CellKey& cell = some_cell();
+  return AdvanceDue{cell, around_now(), id_source_.next(now(), limit), limit, kind_of(cell)};
 }
 
 Request Generator::prune() {
   const microseconds time_max = dice_.one_in(4) ? microseconds{0} : std::chrono::hours{1};
-  return PruneEnded{around_now() - milliseconds{dice_.below(1500)}, some_limit(), time_max};
+  PruneEnded request{around_now() - milliseconds{dice_.below(1500)}, some_limit(), time_max};
+  // Each of two stores removes as many as the request allows.
+  if (both_kinds_) request = {request.before, 100'000, std::chrono::hours{1}};
+  return request;
 }
 
 /// Opens a batch that exists, or one with a new id: the engine uses no id again.
@@ -478,9 +580,9 @@ Request Generator::set_override() {
 }
 
 Request Generator::list_backlogs() {
-  if (dice_.one_in(3)) return ListBacklogs{{}, {}, {}, some_limit()};
+  if (dice_.one_in(3)) return ListBacklogs{{}, {}, {}, some_limit(), some_kind()};
   return ListBacklogs{some_cell(), dice_.one_of(names_.customers), dice_.one_of(names_.products),
-                      some_limit()};
+                      some_limit(), some_kind()};
 }
 
 ListJobs Generator::list() {
@@ -505,6 +607,34 @@ ListJobs Generator::list() {
 }
 
 // --- Choices ---------------------------------------------------------------------------------
+
+Durability Generator::kind_of(const CellKey& cell) const {
+  const auto found = std::find(names_.cells.begin(), names_.cells.end(), cell);
+  const bool is_odd = (found - names_.cells.begin()) % 2 == 1;
+  return both_kinds_ && is_odd ? Durability::memory : Durability::disk;
+}
+
+Durability Generator::kind_of(const JobSpec& spec) const {
+  const auto found = std::find(names_.products.begin(), names_.products.end(), spec.product);
+  const bool is_odd = (found - names_.products.begin()) % 2 == 1;
+  return both_kinds_ && is_odd ? Durability::memory : Durability::disk;
+}
+
+const CellKey& Generator::some_cell(Durability kind) {
+  while (true) {
+    const CellKey& cell = some_cell();
+    if (!both_kinds_ || kind_of(cell) == kind) return cell;
+  }
+}
+
+const CellKey& Generator::some_cell_like(const JobPtr& job) {
+  return some_cell(job ? job->durability : Durability::disk);
+}
+
+std::optional<Durability> Generator::some_kind() {
+  if (!both_kinds_ || dice_.one_in(3)) return std::nullopt;
+  return dice_.one_in(2) ? Durability::memory : Durability::disk;
+}
 
 JobPtr Generator::some_job() {
   return ids_.empty() ? nullptr : model_.find(dice_.one_of(ids_));

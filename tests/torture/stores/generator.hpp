@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/store/memory_jobs.hpp"
@@ -15,7 +18,8 @@ namespace stores {
 
 using torture::Dice;
 
-/// The names that the jobs of a run have.
+/// The names that the jobs of a run have. In a run with jobs of both kinds, every other product and
+/// every other cell is for jobs in memory.
 struct Names {
   std::vector<std::string> customers;
   std::vector<std::string> products;
@@ -27,20 +31,26 @@ struct Names {
 
 class Generator {
  public:
-  explicit Generator(Dice& dice);
+  /// With `both_kinds`, some jobs are in memory, the others on disk.
+  Generator(Dice& dice, bool both_kinds);
 
   /// Continues with this state: the one that the last life left.
   void begin_life(const celld::store::StoreContent& content);
   Operation start_epoch();
-  Operation flush() { return operation(FlushStore{}); }
+  Operation flush() { return operation(FlushStore{some_kind()}); }
   Operation next();
   Look look();
+  /// What a store contains once it has done every operation.
+  const celld::store::StoreContent& content() const { return content_; }
 
  private:
   Operation operation(Request request);
+  Scope scope_of(const Request& request) const;
   std::size_t revealed(const Answer& answer) const;
 
   Request insert();
+  Request insert(std::shared_ptr<const JobSpec> spec, InsertJob request);
+  Request contend(FindKeyHolder claimed);
   Request claim();
   Request record();
   Request cancel();
@@ -51,6 +61,7 @@ class Generator {
   Request release_holds();
   Request change_lane();
   Request move();
+  Request load_cell();
   Request fetch();
   Request advance();
   Request prune();
@@ -59,6 +70,7 @@ class Generator {
   Request mark_cancelled();
   BatchInMemory some_in_memory();
   BatchId some_batch() { return batches_.empty() ? 7 : dice_.one_of(batches_); }
+  BatchId some_batch_for_job();
   ActionSet some_actions();
   BatchOwner some_owner();
   Request change_schedule();
@@ -73,9 +85,17 @@ class Generator {
   JobPtr some_runnable_job();
   JobPtr some_running_job();
   Job next_version(const JobPtr& job);
-  std::shared_ptr<const JobSpec> some_spec();
+  std::shared_ptr<JobSpec> some_spec();
   const CellKey& some_cell() { return dice_.one_of(names_.cells); }
+  const CellKey& some_cell(Durability kind);
+  const CellKey& some_cell_like(const JobPtr& job);
+  Durability kind_of(const CellKey& cell) const;
+  Durability kind_of(const JobSpec& spec) const;
+  std::optional<Durability> some_kind();
   std::string some_lane() { return dice_.one_of(names_.lanes); }
+  Idempotency some_idempotency(std::string key) {
+    return {std::move(key), dice_.one_in(2) ? "one" : "two"};
+  }
   std::string some_key() { return "key " + std::to_string(dice_.below(12)); }
   WallTime now() const { return WallTime{milliseconds{now_ms_}}; }
   WallTime soon() { return now() + milliseconds{dice_.below(300)}; }
@@ -83,6 +103,7 @@ class Generator {
   std::size_t some_limit() { return dice_.one_in(3) ? 1000 : 1 + dice_.below(5); }
 
   Dice& dice_;
+  const bool both_kinds_;
   Names names_;
   celld::store::MemoryJobs model_;
   celld::store::StoreContent content_;   ///< Of the model.
@@ -93,6 +114,7 @@ class Generator {
   std::map<JobId, std::size_t> claims_;  ///< The number of operations up to the claim of a job.
   JobId last_claim_ = 0;                 ///< 0: no answer has been asked to show it yet.
   JobId watched_ = 0;
+  std::optional<FindKeyHolder> claimed_key_;  ///< By the last job in memory that has one.
   std::uint64_t leases_ = 0;
   JobIdSource id_source_;
   std::int64_t now_ms_ = 1'700'000'000'000;

@@ -9,17 +9,29 @@
 
 namespace stores {
 
+/// Which jobs a request concerns, where jobs are of both kinds.
+enum class Scope {
+  disk,
+  memory,
+  both,  ///< Its answer joins those of both stores.
+  /// It asks the store on disk before it adds a job in memory, or may wait for such a request.
+  /// Others may overtake it.
+  asks_first,
+};
+
 struct Operation {
   Request request;
   Answer expected;
   /// Once the request is answered, the first `durable` operations survive a crash.
   std::size_t durable = 0;
+  Scope scope = Scope::disk;
 };
 
 /// Begins with the state that the last life left.
 struct History {
   std::vector<Operation> operations;
   std::vector<Look> looks;
+  bool both_kinds = false;  ///< Jobs in memory beside those on disk.
 };
 
 /// An answered look. It must show the state after some number of operations within these bounds.

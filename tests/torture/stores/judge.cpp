@@ -59,15 +59,6 @@ bool is_cut_short(const JobsListed& page, const JobsListed& whole, const ListJob
                     [](const auto& a, const auto& b) { return stores::is_same(a, b); });
 }
 
-bool shows(const MemoryDisk& disk, const Look& look, const Answer& answer, bool pages_are_short) {
-  const Answer expected =
-      std::visit([&](const auto& each) -> Answer { return disk.read(each); }, look);
-  if (stores::is_same(expected, answer)) return true;
-  const auto* request = std::get_if<ListJobs>(&look);
-  return request && pages_are_short &&
-         is_cut_short(std::get<JobsListed>(answer), std::get<JobsListed>(expected), *request);
-}
-
 /// Goes through the states of a life, from one operation to the next.
 class Replay {
  public:
@@ -133,7 +124,48 @@ class Replay {
   std::size_t seen_ = 0;       ///< The reader has shown a state with this many operations.
 };
 
+/// What the request of an operation asks of the disk; none: nothing that changes it.
+std::optional<Request> on_disk(const Operation& operation) {
+  const auto& request = operation.request;
+  if (operation.scope == Scope::memory || std::holds_alternative<OpenBatch>(request) ||
+      std::holds_alternative<CloseBatch>(request) ||
+      std::holds_alternative<MarkCancelled>(request)) {
+    return std::nullopt;
+  }
+  const auto* insert = std::get_if<InsertJob>(&request);
+  const auto* inserted = std::get_if<JobInserted>(&operation.expected);
+  if (!insert || !inserted) return request;
+  if (inserted->holder.job || inserted->customer_full) return std::nullopt;
+  if (insert->job->durability == Durability::disk) return request;
+  if (!insert->firing) return std::nullopt;
+  AdvanceSchedule advance{*insert->firing};
+  advance.advance.after.last_job = insert->job->id;
+  return advance;
+}
+
 }  // namespace
+
+bool shows(const MemoryDisk& disk, const Look& look, const Answer& answer, bool pages_are_short) {
+  const Answer expected =
+      std::visit([&](const auto& each) -> Answer { return disk.read(each); }, look);
+  if (stores::is_same(expected, answer)) return true;
+  const auto* request = std::get_if<ListJobs>(&look);
+  return request && pages_are_short &&
+         is_cut_short(std::get<JobsListed>(answer), std::get<JobsListed>(expected), *request);
+}
+
+DiskPart disk_part(const History& history, const Record& record) {
+  DiskPart part;
+  std::vector<std::size_t> among_first{0};  // By a number of operations: those of the part.
+  for (const auto& operation : history.operations) {
+    if (auto request = on_disk(operation))
+      part.history.operations.push_back({std::move(*request), {}});
+    among_first.push_back(part.history.operations.size());
+  }
+  part.record.sent = among_first.at(record.sent);
+  part.record.durable = among_first.at(record.durable);
+  return part;
+}
 
 Verdict judge(const StoreContent& before, const History& history, const Record& record,
               const StoreContent& left, const ReadLimits& limits) {

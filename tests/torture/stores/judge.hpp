@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "src/store/memory_jobs.hpp"
+#include "src/store/memory_store.hpp"
 #include "src/store/read_limits.hpp"
 #include "tests/torture/stores/history.hpp"
 
@@ -20,5 +20,18 @@ struct Verdict {
 Verdict judge(const celld::store::StoreContent& before, const History& history,
               const Record& record, const celld::store::StoreContent& left,
               const celld::store::ReadLimits& limits);
+
+/// Whether the answer to this look shows the state of `disk`. With `pages_are_short`, a page of
+/// jobs may end early.
+bool shows(const celld::store::MemoryDisk& disk, const Look& look, const Answer& answer,
+           bool pages_are_short);
+
+/// The part of a life of both kinds that concerns the disk: jobs on disk, schedules, cells. Without
+/// batches, whose rows also count jobs in memory, as of some earlier time.
+struct DiskPart {
+  History history;
+  Record record;
+};
+DiskPart disk_part(const History& history, const Record& record);
 
 }  // namespace stores

@@ -219,6 +219,32 @@ bool alter_field(T& answer, std::size_t field) {
   return altered;
 }
 
+// --- Blurring --------------------------------------------------------------------------------
+
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+template <class T>
+void blur_value(T& value) {
+  if constexpr (OneOf<T, JobPtr>) {
+    if (!value || value->failed_ahead == 0) return;
+    auto blurred = std::make_shared<Job>(*value);
+    blurred->failed_ahead = 1;
+    value = std::move(blurred);
+  } else if constexpr (OneOf<T, Batch>) {
+    value.in_memory = {};
+  } else if constexpr (OneOf<T, KeyHolder, RunnableOfCustomer>) {
+    std::apply([](auto&... each) { (blur_value(each), ...); }, fields(value));
+  } else if constexpr (is_optional<T>) {
+    if (value) blur_value(*value);
+  } else if constexpr (OneOf<T, std::vector<JobPtr>, std::vector<RunnableOfCustomer>,
+                             std::vector<Batch>>) {
+    for (auto& each : value) blur_value(each);
+  }
+}
+
 /// The number of fields of each alternative of Answer.
 template <std::size_t... I>
 constexpr auto count_fields(std::index_sequence<I...>) {
@@ -257,6 +283,21 @@ bool is_same(const Answer& a, const Answer& b) {
 
 bool is_same(const JobPtr& a, const JobPtr& b) {
   return are_same(a, b);
+}
+
+void blur(Answer& answer) {
+  auto* pruned = std::get_if<EndedPruned>(&answer);
+  if (pruned && !pruned->more) pruned->reached = {};  // Without a meaning.
+  std::visit(
+      [](auto& each) {
+        std::apply([](auto&... field) { (blur_value(field), ...); }, fields(each));
+      },
+      answer);
+}
+
+void blur(celld::store::StoreContent& content) {
+  for (auto& [id, stored] : content.jobs) blur_value(stored.job);
+  for (auto& [id, batch] : content.batches) blur_value(batch);
 }
 
 std::optional<AnswerField> answer_field(std::size_t number) {

@@ -43,6 +43,11 @@ Answer apply(celld::store::MemoryJobs& jobs, const Request& request);
 bool is_same(const Answer& a, const Answer& b);
 bool is_same(const JobPtr& a, const JobPtr& b);
 
+/// Removes what depends on how jobs are divided among stores: the exact mark of a follower, which
+/// is the greatest id of its own store, and the part of a batch that is in memory.
+void blur(Answer& answer);
+void blur(celld::store::StoreContent& content);
+
 /// A field of one of the alternatives of Answer.
 struct AnswerField {
   std::size_t alternative = 0;

@@ -6,10 +6,12 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <caf/scheduler/test_coordinator.hpp>
 
 #include "src/store/memory_store.hpp"
+#include "src/store/mixed_store.hpp"
 #include "src/store/schedule_rows.hpp"
 #include "src/store/sqlite.hpp"
 #include "src/store/sqlite_reads.hpp"
@@ -26,6 +28,7 @@ using celld::store::Connection;
 using celld::store::MemoryDisk;
 using celld::store::MemoryStoreOptions;
 using celld::store::ReadLimits;
+using celld::store::SharedMemory;
 using celld::store::SqliteOptions;
 using celld::store::SqliteStore;
 using celld::store::Statement;
@@ -136,7 +139,12 @@ StoreContent content_of(const std::string& database) {
 class Run {
  public:
   Run(std::uint64_t seed, const Wrong& wrong, bool trace)
-      : dice_(seed), wrong_(wrong), tracing_(trace), limits_(draw_limits(dice_)) {
+      : dice_(seed),
+        both_kinds_(has_both_kinds(seed)),
+        wrong_(wrong),
+        tracing_(trace),
+        limits_(draw_limits(dice_)) {
+    if (!both_kinds_) sides_.push_back(&memory_);
     config_.set("scheduler.policy", caf::atom("testing"));
     config_.set("logger.file-verbosity", caf::atom("quiet"));
     config_.set("logger.console-verbosity", caf::atom("quiet"));
@@ -167,11 +175,12 @@ class Run {
     JobStore store;
     JobReader reader;
     caf::actor client;
+    std::vector<caf::strong_actor_ptr> actors{};  ///< All of this side.
   };
 
   // --- A life --------------------------------------------------------------------------------
 
-  /// Opens both stores. The one in memory gets the content of the other.
+  /// Opens the stores. The one in memory gets the content of the other.
   void open() {
     system_ = std::make_unique<caf::actor_system>(config_);
     scheduler_ = dynamic_cast<caf::scheduler::test_coordinator*>(&system_->scheduler());
@@ -181,12 +190,14 @@ class Run {
     open_sqlite();
     before_ = content_of(database());
     if (ended_) judge_last_life();
-    open_memory();
+    history_->both_kinds = both_kinds_;
+    both_kinds_ ? join_memory() : open_memory();
     generator_.begin_life(before_);
-    for (Side* side : {&sqlite_, &memory_}) {
+    for (Side* side : sides_) {
       side->client = spawn_client(*system_, side->store, side->reader, history_, side->record,
                                   side == &sqlite_ ? wrong_ : Wrong{},
                                   std::make_shared<MemoryDisk>(before_, limits_.reads));
+      add_actors(*side, side->client);
     }
     if (wrong_.loses_commits) copy_database(lost_directory());
     send(generator_.start_epoch());
@@ -217,6 +228,20 @@ class Run {
     auto& store = std::get<SqliteStore>(opened);
     sqlite_.store = store.spawn_writer(*system_);
     sqlite_.reader = store.spawn_reader(*system_);
+    add_actors(sqlite_, sqlite_.store, sqlite_.reader);
+  }
+
+  /// Puts the store of both kinds in front of the SQLite store.
+  void join_memory() {
+    auto memory = std::make_shared<SharedMemory>(std::uint64_t{1} << 40);
+    sqlite_.store = celld::store::spawn_mixed_store(*system_, memory, sqlite_.store);
+    sqlite_.reader = celld::store::spawn_mixed_reader(*system_, memory, sqlite_.reader);
+    add_actors(sqlite_, sqlite_.store, sqlite_.reader);
+  }
+
+  template <class... Handles>
+  static void add_actors(Side& side, const Handles&... handles) {
+    (side.actors.push_back(caf::actor_cast<caf::strong_actor_ptr>(handles)), ...);
   }
 
   void open_memory() {
@@ -238,6 +263,7 @@ class Run {
     }
     memory_.store = spawn_memory_store(*system_, disk_, options);
     memory_.reader = spawn_memory_reader(*system_, disk_);
+    add_actors(memory_, memory_.store, memory_.reader);
   }
 
   void live() {
@@ -261,17 +287,15 @@ class Run {
     const auto failed = [](const Side& side) {
       return side.record->failed || !side.record->violation.empty();
     };
-    return (failed(sqlite_) || failed(memory_)) && history_->operations.size() % 16 == 0;
+    return std::any_of(sides_.begin(), sides_.end(), [&](auto* side) { return failed(*side); }) &&
+           history_->operations.size() % 16 == 0;
   }
 
   /// Waits until everything is answered and, by itself or by a flush, on disk.
   void complete() {
     if (dice_.one_in(2)) send(generator_.flush());
-    for (int round = 0; round < 3; ++round) {
-      while (scheduler_->try_run_once()) continue;
-      scheduler_->advance_time(milliseconds{50});
-    }
-    for (Side* side : {&sqlite_, &memory_}) {
+    settle();
+    for (Side* side : sides_) {
       auto& record = *side->record;
       if (record.fatal_reports > 0 && !record.may_fail) record.violate("the store failed");
       // No answer shows a failure if only operations without answers were under way.
@@ -279,6 +303,13 @@ class Run {
       record.durable = record.sent;
       if (record.answered.size() != answers_expected())
         record.violate("not everything was answered");
+    }
+  }
+
+  void settle() {
+    for (int round = 0; round < 3; ++round) {
+      while (scheduler_->try_run_once()) continue;
+      scheduler_->advance_time(milliseconds{50});
     }
   }
 
@@ -290,20 +321,63 @@ class Run {
         }));
   }
 
+  /// Operations about one kind may be answered before earlier ones about the other, and those that
+  /// ask first may be done after later ones. Waits where that would change an answer.
+  void await_order(Scope scope) {
+    const bool asked = std::exchange(last_scope_, scope) == Scope::asks_first;
+    if (scope == Scope::both || asked != (scope == Scope::asks_first)) settle();
+  }
+
   void send(Operation operation) {
+    const Scope scope = operation.scope;
+    if (both_kinds_) await_order(scope);
     note([&] { return to_text(operation.request) + " -> " + to_text(operation.expected); });
     history_->operations.push_back(std::move(operation));
     ++result_.operations;
-    for (Side* side : {&sqlite_, &memory_})
-      caf::anon_send(side->client, Ask{history_->operations.size() - 1});
+    for (Side* side : sides_) caf::anon_send(side->client, Ask{history_->operations.size() - 1});
+    if (scope == Scope::both) settle();
   }
 
   void send(Look look) {
     note([&] { return to_text(look); });
+    if (both_kinds_) settle();
     history_->looks.push_back(std::move(look));
     ++result_.looks;
-    for (Side* side : {&sqlite_, &memory_})
-      caf::anon_send(side->client, Watch{history_->looks.size() - 1});
+    for (Side* side : sides_) caf::anon_send(side->client, Watch{history_->looks.size() - 1});
+    if (both_kinds_) judge_looks();
+  }
+
+  /// The next page of a full one may begin anywhere before the next job. Two stores joined begin it
+  /// at the last job listed.
+  static void align_pages(Answer& answer, const Answer& expected) {
+    auto* page = std::get_if<JobsListed>(&answer);
+    const auto* expected_page = std::get_if<JobsListed>(&expected);
+    if (!page || !expected_page || !page->full || page->jobs.empty()) return;
+    if (expected_page->next <= page->next && page->next <= page->jobs.back()->id) {
+      page->next = expected_page->next;
+    }
+  }
+
+  /// Both stores are at rest, so there is one right answer.
+  void judge_looks() {
+    settle();
+    auto& record = *sqlite_.record;
+    auto content = generator_.content();
+    blur(content);
+    const MemoryDisk disk{std::move(content)};
+    for (auto* looks : {&record.looked, &record.counted}) {
+      for (auto& looked : *looks) {
+        blur(looked.answer);
+        const auto& look = history_->looks[looked.look];
+        const auto expected =
+            std::visit([&disk](const auto& each) -> Answer { return disk.read(each); }, look);
+        align_pages(looked.answer, expected);
+        if (record.failed || shows(disk, look, looked.answer, pages_are_short())) continue;
+        record.violate(to_text(look) + "\n  expected " + to_text(expected) + "\n  answered " +
+                       to_text(looked.answer));
+      }
+      looks->clear();
+    }
   }
 
   void run_some(std::size_t messages) {
@@ -320,7 +394,7 @@ class Run {
   void end_life() {
     note([] { return std::string{"crash"}; });
     ++result_.crashes;
-    result_.failures += sqlite_.record->failed + memory_.record->failed;
+    for (const Side* side : sides_) result_.failures += side->record->failed;
     ended_ = Ended{history_, *sqlite_.record, *memory_.record, std::move(before_), nullptr};
     if (wrong_.loses_commits) {
       data_number_ = lost_number_;
@@ -330,7 +404,7 @@ class Run {
     }
     kill();
     ended_->disk = std::exchange(disk_, nullptr);
-    for (const Side* side : {&sqlite_, &memory_}) {
+    for (const Side* side : sides_) {
       if (!side->record->violation.empty()) violate(side->name + (": " + side->record->violation));
     }
     if (result_.violation.empty()) open();
@@ -353,10 +427,8 @@ class Run {
   /// Ends all actors before they handle another message.
   void kill() {
     scheduler_->clock().cancel_all();
-    for (Side* side : {&sqlite_, &memory_}) {
-      for (const auto& actor : {caf::actor_cast<caf::strong_actor_ptr>(side->store),
-                                caf::actor_cast<caf::strong_actor_ptr>(side->reader),
-                                caf::actor_cast<caf::strong_actor_ptr>(side->client)}) {
+    for (Side* side : sides_) {
+      for (const auto& actor : std::exchange(side->actors, {})) {
         actor->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
                        caf::make_message(caf::exit_msg{actor->address(), caf::exit_reason::kill}),
                        nullptr);
@@ -371,6 +443,7 @@ class Run {
   }
 
   void judge_last_life() {
+    if (both_kinds_) return judge_disk_part();
     const auto of_sqlite =
         judge(ended_->before, *ended_->history, ended_->sqlite, before_, limits_.reads);
     const auto of_memory = judge(ended_->before, *ended_->history, ended_->memory,
@@ -378,6 +451,16 @@ class Run {
     result_.lost += ended_->sqlite.sent - of_sqlite.survived;
     if (!of_sqlite.violation.empty()) violate("SQLite: " + of_sqlite.violation);
     if (!of_memory.violation.empty()) violate("memory: " + of_memory.violation);
+  }
+
+  void judge_disk_part() {
+    const auto part = disk_part(*ended_->history, ended_->sqlite);
+    ended_->before.batches.clear();
+    StoreContent left = before_;
+    left.batches.clear();
+    const auto verdict = judge(ended_->before, part.history, part.record, left, limits_.reads);
+    result_.lost += part.record.sent - verdict.survived;
+    if (!verdict.violation.empty()) violate("the disk of both kinds: " + verdict.violation);
   }
 
   // --- Helpers -------------------------------------------------------------------------------
@@ -394,6 +477,8 @@ class Run {
     const auto number = history_ ? history_->operations.size() : 0;
     result_.trace.push_back(std::to_string(number) + "  " + make_text());
   }
+
+  bool pages_are_short() const { return limits_.reads.rows_max < ReadLimits{}.rows_max; }
 
   std::string directory(std::size_t number) const {
     return (root_.path() / std::to_string(number)).string();
@@ -415,6 +500,7 @@ class Run {
   };
 
   Dice dice_;
+  const bool both_kinds_;
   const Wrong wrong_;
   const bool tracing_;
   const Limits limits_;
@@ -422,7 +508,7 @@ class Run {
   std::size_t directories_ = 0;
   std::size_t data_number_ = 0;
   std::size_t lost_number_ = 0;
-  Generator generator_{dice_};
+  Generator generator_{dice_, both_kinds_};
   RunResult result_;
 
   caf::actor_system_config config_;
@@ -433,11 +519,17 @@ class Run {
   std::shared_ptr<MemoryDisk> disk_;
   Side sqlite_{"SQLite"};
   Side memory_{"memory"};
+  std::vector<Side*> sides_{&sqlite_};
+  Scope last_scope_ = Scope::disk;
   std::optional<Ended> ended_;
   std::size_t idle_steps_ = 0;
 };
 
 }  // namespace
+
+bool has_both_kinds(std::uint64_t seed) {
+  return seed % 3 == 2;
+}
 
 RunResult run_seed(std::uint64_t seed, const Wrong& wrong, bool trace) {
   return Run{seed, wrong, trace}.run();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <list>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -114,6 +116,9 @@ class MixedStoreActor final : public JobStore::base {
     for (auto& [name, waiting] : std::exchange(claimed_keys_, {})) {
       for (const auto& each : waiting) each.fail();
     }
+    for (auto& [line, waiting] : std::exchange(insertions_, {})) {
+      for (const auto& each : waiting) each.fail();
+    }
     other_ = nullptr;
   }
 
@@ -185,7 +190,7 @@ class MixedStoreActor final : public JobStore::base {
   // while the other store is asked for a holder. Requests with a claimed key wait.
 
   struct Waiting {
-    std::function<void()> go_on;
+    std::function<void()> go_on;  ///< Empty while the other store is asked.
     std::function<void()> fail;
   };
 
@@ -202,31 +207,28 @@ class MixedStoreActor final : public JobStore::base {
       return JobInserted{request.job->id, false, std::move(holder), {}};
     }
     if (!in_memory) return delegate(other_, std::move(request));
-    auto promise = make_response_promise<JobInserted>();
     claimed_keys_[name_of(question)];
-    this->request(other_, caf::infinite, question)
-        .then([this, request, question, promise](
-                  KeyHolder& holder) mutable { key_asked(request, question, holder, promise); },
-              [this, question, promise](caf::error& error) mutable {
-                promise.deliver(std::move(error));
-                release_key(question);
-              });
-    return promise;
-  }
-
-  void key_asked(const InsertJob& request, const FindKeyHolder& question, KeyHolder& holder,
-                 caf::typed_response_promise<JobInserted>& promise) {
-    if (holder.job) {
-      promise.deliver(JobInserted{request.job->id, false, std::move(holder), {}});
-    } else if (auto inserted = add(request)) {
-      promise.deliver(std::move(*inserted));
-    } else {
-      promise.deliver(id_in_use());
-    }
-    release_key(question);
+    return ask_before<KeyHolder>(
+        request, question,
+        [this, request, question](const KeyHolder& holder, Inserting& promise) {
+          if (holder.job) {
+            promise.deliver(JobInserted{request.job->id, false, holder, {}});
+          } else {
+            deliver(promise, add(request));
+          }
+          release_key(question);
+        },
+        [this, question] { release_key(question); });
   }
 
   caf::result<JobInserted> insert_now(const InsertJob& request) {
+    const auto ahead = insertions_.find(line_of(request));
+    if (ahead != insertions_.end()) {
+      auto promise = make_response_promise<JobInserted>();
+      ahead->second.push_back(
+          {[this, request, promise]() mutable { deliver(promise, add(request)); }, fails(promise)});
+      return promise;
+    }
     if (auto inserted = add(request)) return std::move(*inserted);
     return id_in_use();
   }
@@ -236,26 +238,21 @@ class MixedStoreActor final : public JobStore::base {
   caf::result<JobInserted> insert_firing(const InsertJob& request) {
     if (auto refused = refuse(request)) return std::move(*refused);
     AdvanceSchedule order{*request.firing};
+    order.advance.after.last_job = request.job->id;
     const auto passed = passed_without_job_.find(request.firing->schedule);
     if (passed != passed_without_job_.end() && passed->second == time_of(*request.firing)) {
-      if (auto inserted = add_fired(request)) return std::move(*inserted);
-      return id_in_use();
+      order.advance.next = order.advance.after.next;  // Only the last job is another one.
     }
-    order.advance.after.last_job = request.job->id;
-    auto promise = make_response_promise<JobInserted>();
-    this->request(other_, caf::infinite, order)
-        .then(
-            [this, request, promise](const ScheduleAdvanced& answer) mutable {
-              if (!answer.applied) {
-                promise.deliver(JobInserted{request.job->id, false, {}, {}, true});
-              } else if (auto inserted = add_fired(request)) {
-                promise.deliver(std::move(*inserted));
-              } else {
-                promise.deliver(id_in_use());
-              }
-            },
-            [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
-    return promise;
+    return ask_before<ScheduleAdvanced>(
+        request, order,
+        [this, request](const ScheduleAdvanced& answer, Inserting& promise) {
+          if (answer.applied) {
+            deliver(promise, add_fired(request));
+          } else {
+            promise.deliver(JobInserted{request.job->id, false, {}, {}, true});
+          }
+        },
+        [] {});
   }
 
   /// Adds the job of a due time that the schedule has passed. If there is no longer room, the
@@ -275,6 +272,63 @@ class MixedStoreActor final : public JobStore::base {
   using DueTime = std::pair<std::uint64_t, std::optional<WallTime>>;
   static DueTime time_of(const ScheduleAdvance& advance) {
     return {advance.revision, advance.next};
+  }
+
+  // The jobs of a line are added in the order of their requests: those that need no answer of the
+  // other store wait behind those that do.
+
+  using Inserting = caf::typed_response_promise<JobInserted>;
+  /// Customer, product, type and id of an entity.
+  using Line = std::tuple<std::string, std::string, std::string, std::string>;
+
+  static Line line_of(const InsertJob& request) {
+    const auto& spec = *request.job->spec;
+    return {spec.customer, spec.product, spec.entity.type, spec.entity.id};
+  }
+
+  /// Asks the other store, whose answers come in the order of the questions, and then acts.
+  template <class Answer, class Question, class Act, class Fail>
+  caf::result<JobInserted> ask_before(const InsertJob& request, const Question& question, Act act,
+                                      Fail fail) {
+    auto promise = make_response_promise<JobInserted>();
+    const Line line = line_of(request);
+    auto& waiting = insertions_[line];
+    const auto place = waiting.insert(waiting.end(), {nullptr, fails(promise)});
+    this->request(other_, caf::infinite, question)
+        .then(
+            [this, line, place, act, promise](const Answer& answer) {
+              place->go_on = [act, answer, promise]() mutable { act(answer, promise); };
+              go_on_in(line);
+            },
+            [this, line, place, fail, promise](const caf::error& error) {
+              place->go_on = [fail, error, promise]() mutable {
+                promise.deliver(error);
+                fail();
+              };
+              go_on_in(line);
+            });
+    return promise;
+  }
+
+  void go_on_in(const Line& line) {
+    const auto found = insertions_.find(line);
+    auto& waiting = found->second;
+    for (; !waiting.empty() && waiting.front().go_on; waiting.pop_front()) waiting.front().go_on();
+    if (waiting.empty()) insertions_.erase(found);
+  }
+
+  static void deliver(Inserting& promise, std::optional<JobInserted> inserted) {
+    if (inserted) {
+      promise.deliver(std::move(*inserted));
+    } else {
+      promise.deliver(id_in_use());
+    }
+  }
+
+  template <class Promise>
+  static std::function<void()> fails(Promise promise) {
+    return
+        [promise]() mutable { promise.deliver(caf::make_error(caf::sec::request_receiver_down)); };
   }
 
   /// None if there is room for the job.
@@ -316,9 +370,6 @@ class MixedStoreActor final : public JobStore::base {
   template <class Answer, class Request>
   caf::result<Answer> wait_for_key(const FindKeyHolder& question, const Request& request) {
     auto promise = make_response_promise<Answer>();
-    const auto fail = [promise]() mutable {
-      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
-    };
     claimed_keys_.at(name_of(question))
         .push_back(
             {[this, request, promise] {
@@ -327,7 +378,7 @@ class MixedStoreActor final : public JobStore::base {
                        [promise](Answer& answer) mutable { promise.deliver(std::move(answer)); },
                        [promise](caf::error& error) mutable { promise.deliver(std::move(error)); });
              },
-             fail});
+             fails(promise)});
     return promise;
   }
 
@@ -399,6 +450,8 @@ class MixedStoreActor final : public JobStore::base {
   MemoryJobs jobs_;
   /// Keys that new jobs in memory have claimed, with the requests that wait for the decision.
   std::map<KeyName, std::vector<Waiting>> claimed_keys_;
+  /// By line: the jobs that are to be added to it. The first one waits for the other store.
+  std::map<Line, std::list<Waiting>> insertions_;
   /// By schedule: the due time that has passed according to the disk, but whose job found no room.
   std::map<std::string, DueTime> passed_without_job_;
 };

@@ -429,6 +429,13 @@ TEST_CASE("a job that found no room after its schedule had advanced is added onc
   CHECK(answer_to(other).runnable);
   auto again = request(InsertJob{bolt(3), {}, unbounded, due});
   CHECK(answer_to(again).runnable);
+  auto list = request(LoadSchedules{"", false, 9});
+  coordinator.run();
+  list.receive(
+      [&](const SchedulesLoaded& loaded) {
+        CHECK(loaded.schedules.at(0).progress.last_job == bolt(3)->id);
+      },
+      [&](const caf::error& error) { FAIL(system.render(error)); });
   auto once_more = request(InsertJob{bolt(4), {}, unbounded, due});
   CHECK(answer_to(once_more).is_stale);
   const ScheduleAdvance next_due{"s", 1, at_ms(200), {at_ms(300), 0, 2, 0, 0}};
@@ -442,6 +449,35 @@ TEST_CASE("a job that found no room after its schedule had advanced is added onc
   CHECK(answer_to(later).runnable);
   auto twice = request(InsertJob{bolt(8), {}, unbounded, last_due});
   CHECK(answer_to(twice).is_stale);
+  caf::anon_send_exit(store, caf::exit_reason::kill);
+  coordinator.run();
+}
+
+TEST_CASE("jobs in memory enter their line in the order of their requests") {
+  caf::actor_system_config config;
+  config.set("scheduler.policy", caf::atom("testing"));
+  caf::actor_system system{config};
+  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+  const auto store = spawn_mixed_store(system, std::make_shared<SharedMemory>(unbounded),
+                                       spawn_memory_store(system, std::make_shared<MemoryDisk>()));
+  caf::scoped_actor self{system};
+  std::vector<bool> runnable;
+  const auto insert = [&](const JobPtr& job, std::optional<Idempotency> key) {
+    return self->request(store, caf::infinite, InsertJob{job, std::move(key), unbounded});
+  };
+  const auto of_entity = [](JobId id, const std::string& entity) {
+    return in_memory({.id = id, .entity = entity, .customer = "bolt", .cell = bolt_cell});
+  };
+  // The first asks the store on disk who has the key; the others need no answer of it.
+  auto first = insert(of_entity(1, "one"), Idempotency{"key", "digest"});
+  auto second = insert(of_entity(2, "one"), {});
+  auto elsewhere = insert(of_entity(3, "other"), {});
+  coordinator.run();
+  for (auto* pending : {&first, &second, &elsewhere}) {
+    pending->receive([&](const JobInserted& inserted) { runnable.push_back(inserted.runnable); },
+                     [&](const caf::error& error) { FAIL(system.render(error)); });
+  }
+  CHECK(runnable == std::vector{true, false, true});
   caf::anon_send_exit(store, caf::exit_reason::kill);
   coordinator.run();
 }

@@ -87,7 +87,6 @@ class LeaseDeskActor : public LeaseDesk::base {
   /// A service with limits.
   struct Limited {
     ServiceGuard guard;
-    std::size_t asked = 0;  ///< Leases asked for and not answered; the guard does not know them.
     std::optional<SteadyTime> armed{};
     /// Cells that have been asked, whose dispatchers died before they answered.
     std::multiset<CellKey> unanswered{};
@@ -134,7 +133,7 @@ class LeaseDeskActor : public LeaseDesk::base {
     const Request& waiting = requests_.at(ask.request);
     const RequestLeases& asked = waiting.asked;
     const LaneHolder cell = cells_.at(ask.cell);
-    count_asked(service, ask.count);
+    asked_[service] += ask.count;
     request(cell, caf::infinite,
             GrantLeases{service, asked.worker, asked.customer, ask.count,
                         sizes_.leased_bytes_max - waiting.bytes})
@@ -238,22 +237,18 @@ class LeaseDeskActor : public LeaseDesk::base {
   std::size_t permits(const std::string& service) {
     const auto found = limited_.find(service);
     if (found == limited_.end()) return LeaseMatching::unlimited;
-    const auto& [guard, asked, armed, unanswered] = found->second;
-    const std::size_t available = guard.available(now());
-    return available - std::min(available, asked);
-  }
-
-  void count_asked(const std::string& service, std::size_t count) {
-    const auto found = limited_.find(service);
-    if (found != limited_.end()) found->second.asked += count;
+    const std::size_t available = found->second.guard.available(now());
+    const auto asked = asked_.find(service);
+    return available - std::min(available, asked == asked_.end() ? 0 : asked->second);
   }
 
   /// A cell has answered: of the leases that it was asked for, it granted these.
   void take_permits(const std::string& service, std::size_t asked,
                     const std::vector<LeaseOut>& granted) {
+    const auto found_asked = asked_.find(service);
+    if ((found_asked->second -= asked) == 0) asked_.erase(found_asked);
     const auto found = limited_.find(service);
     if (found == limited_.end()) return;
-    found->second.asked -= std::min(found->second.asked, asked);
     for (const auto& lease : granted) found->second.guard.take(lease.job->lease, false, now());
   }
 
@@ -448,6 +443,8 @@ class LeaseDeskActor : public LeaseDesk::base {
   std::map<CellKey, LaneHolder> cells_;     ///< Those that a matching remembers.
   std::map<std::string, Traffic> traffic_;  ///< By service, of all that have leased a job.
   std::map<std::string, Limited> limited_;
+  /// By service: leases asked for and not answered, which no guard knows.
+  std::map<std::string, std::size_t> asked_;
   std::map<Lease, Out> out_;
   OpenPromises extending_;
   OpenPromises describing_;

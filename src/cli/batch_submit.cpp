@@ -115,6 +115,7 @@ class BatchSubmission {
       if (has_progress) failures_ = 0;
       const auto line = sent_.in_file(stopped.get<std::int64_t>());
       sent_ = sent_.after(report->document);
+      has_report_ = true;
       if (!wait_to_continue(*report, line)) return ExitCode::refused;
       if (has_progress && !has_rest()) return completed();
     }
@@ -133,7 +134,7 @@ class BatchSubmission {
     return file_.has_more();
   }
 
-  /// None: the connection broke, and the same lines are to be sent again.
+  /// None: celld has read no line, or the connection broke: the same lines are to be sent again.
   std::optional<Report> send() {
     file_.go_to(sent_.again, sent_.first);
     const Request request{.method = "POST",
@@ -145,7 +146,10 @@ class BatchSubmission {
     try {
       const Answer answer = session_.client().upload(request, file_, [this] { bar_.show(file_); });
       bar_.clear();
-      if (!answer.succeeded()) throw failure_of(answer);
+      if (!answer.succeeded()) {
+        wait_to_repeat(answer);
+        return std::nullopt;
+      }
       return Report{document_of(answer), answer.body, answer.retry_after};
     } catch (const NoAnswer& failure) {
       bar_.clear();
@@ -173,6 +177,19 @@ class BatchSubmission {
                         rest_text() + ".");
     }
     pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
+  }
+
+  /// celld has refused the batch without reading it. Throws if it would do so again.
+  void wait_to_repeat(const Answer& answer) {
+    const Failure failure = failure_of(answer);
+    const milliseconds wait = answer.retry_after.value_or(std::chrono::seconds{1});
+    const bool passes = (answer.status == 429 || answer.status == 503) && wait <= pause_max;
+    if (passes && failures_ < retries_ && file_.has_kept(sent_.lowest())) {
+      return pause(failure.what(), wait);
+    }
+    if (!has_report_) throw Failure(failure);
+    throw Failure(failure.code(),
+                  std::string{failure.what()} + "\n  Still to be sent: " + rest_text() + ".");
   }
 
   /// The batch ended at this line. False: cellctl cannot continue by itself, because the reason
@@ -247,6 +264,7 @@ class BatchSubmission {
   const bool is_quiet_;
   SentLines sent_;  ///< By the last request, or to be sent by the next.
   const std::int64_t retries_;
+  bool has_report_ = false;    ///< celld has read some lines.
   std::int64_t failures_ = 0;  ///< In a row, without progress.
   std::int64_t batches_ = 0;
   std::int64_t accepted_ = 0;

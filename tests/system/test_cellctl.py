@@ -1227,6 +1227,33 @@ class PipedBatches(CellctlTest):
                 self.assertIn("Continuing with line 3 in 0ms", done.stderr)
                 self.assertEqual([body for _, _, body in requests], [b"".join(lines), lines[2]])
 
+    def test_a_batch_that_celld_refuses_for_a_while_is_sent_again(self):
+        first = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                 "stopped_at_line": 2,
+                 "errors": [{"line": 2, "status": 503, "detail": "celld shuts down"}]}
+        second = first | {"stopped_at_line": None, "errors": []}
+        url, requests = self.canned((503, {"Retry-After": "0"}, b"{}"),
+                                    (202, {"Retry-After": "0"}, json.dumps(first).encode()),
+                                    (503, {"Retry-After": "0"}, b"{}"),
+                                    (202, {}, json.dumps(second).encode()))
+        lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "ab"]
+        self.run_cellctl("submit", "--batch", "-f", "-", "--url", url, stdin=b"".join(lines))
+        self.assertEqual([body for _, _, body in requests],
+                         [b"".join(lines), b"".join(lines), lines[1], lines[1]])
+
+    def test_a_batch_that_celld_refuses_later_tells_what_is_left(self):
+        report = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                  "stopped_at_line": 2, "errors": [{"line": 2, "status": 503}]}
+        for status, headers, code in ((422, {}, REFUSED),
+                                      (503, {"Retry-After": "3600"}, UNAVAILABLE)):
+            with self.subTest(status=status):
+                url, _ = self.canned((202, {"Retry-After": "0"}, json.dumps(report).encode()),
+                                     (status, headers, b"{}"))
+                lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "ab"]
+                done = self.run_cellctl("submit", "--batch", "-f", "-", "--url", url,
+                                        stdin=b"".join(lines), code=code)
+                self.assertIn("--from-line 2", done.stderr)
+
     def test_a_batch_that_ended_behind_the_last_line_of_a_pipe_is_complete(self):
         report = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
                   "stopped_at_line": 2, "errors": [{"line": 2, "status": 408}]}

@@ -66,6 +66,13 @@ class Overloaded(Canned):
         return 503, {"Content-Type": "text/plain", "Retry-After": "42"}, b"overloaded"
 
 
+class Late(Canned):
+    """The request for leases did not arrive in time."""
+
+    def response(self):
+        return 408, {"Content-Type": "text/plain", "Retry-After": "42"}, b"too slow"
+
+
 class LostAnswer(Forgetful):
     """Grants its lease in an answer that a proxy loses."""
 
@@ -169,6 +176,11 @@ class Worker(CellctlTest):
 
     def test_a_worker_that_is_turned_away_waits_as_long_as_celld_says(self):
         worker = self.work("true", CELLD_URL=self.serve(Overloaded)[0])
+        self.await_log("trying again in 42s")
+        self.stop(worker)
+
+    def test_a_worker_whose_request_was_late_asks_again(self):
+        worker = self.work("true", CELLD_URL=self.serve(Late)[0])
         self.await_log("trying again in 42s")
         self.stop(worker)
 

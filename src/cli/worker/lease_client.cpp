@@ -10,6 +10,7 @@ namespace {
 
 constexpr int status_bad_request = 400;
 constexpr int status_not_found = 404;
+constexpr int status_timeout = 408;
 constexpr int status_conflict = 409;
 constexpr int status_too_large = 413;
 constexpr int status_invalid = 422;
@@ -25,7 +26,8 @@ Setback setback_of(const Answer& answer) {
   } else if (answer.status == status_bad_request || answer.status == status_too_large ||
              answer.status == status_invalid) {
     setback.kind = Setback::Kind::invalid;
-  } else if (answer.status == status_too_many || answer.status >= status_server_error) {
+  } else if (answer.status == status_timeout || answer.status == status_too_many ||
+             answer.status >= status_server_error) {
     setback.kind = Setback::Kind::away;
   }
   return setback;

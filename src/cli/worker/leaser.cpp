@@ -17,11 +17,10 @@ constexpr milliseconds early{1'000};
 
 void Leaser::run(const std::stop_token& stop) {
   while (const auto room = runs_.wait_for_room(stop)) {
-    if (runs_.fails_to_start()) {
+    if (!runs_.fails_to_start()) start_pauses_.reset();
+    if (runs_.take_failed_start()) {
       pause(start_pauses_.next(random()), stop);
       if (stop.stop_requested()) break;
-    } else {
-      start_pauses_.reset();
     }
     if (runs_.start_waiting()) continue;
     const SteadyTime asked_at = steady_now();

@@ -91,6 +91,7 @@ void Runs::begin(std::vector<GrantedLease> leases) {
       if (entries_.contains(lease.name)) continue;
       const std::string name = lease.name;
       LeasedRun run(std::move(lease), settings_.grace, now);
+      if (given_up_) run.give_up(now);
       entries_.emplace(name, Entry{std::move(run), {1, ++last_command_}});
     }
     start_waiting(now);
@@ -159,11 +160,12 @@ void Runs::on_end(const std::string& name, const providers::CommandResult& resul
     const std::lock_guard lock(mutex_);
     LeasedRun& run = entries_.at(name).run;
     const auto& outcome = run.on_end(result, wall_now(), steady_now());
-    fails_to_start_ = outcome.code == "communications_error";
+    const bool final = outcome.kind == cells::CallOutcome::Kind::rejected;
+    fails_to_start_ = !final && outcome.code == "communications_error";
+    if (fails_to_start_) failed_start_ = true;
     if (outcome.kind == cells::CallOutcome::Kind::succeeded) {
       log_.note(name_of_job(run) + "succeeded in " + time_of_run(run));
     } else {
-      const bool final = outcome.kind == cells::CallOutcome::Kind::rejected;
       log_.problem(name_of_job(run) + "failed after " + time_of_run(run) + " with " + outcome.code +
                    (final ? ": " : ", may be retried: ") + cleaned(outcome.message));
     }
@@ -175,6 +177,11 @@ void Runs::on_end(const std::string& name, const providers::CommandResult& resul
 bool Runs::fails_to_start() const {
   const std::lock_guard lock(mutex_);
   return fails_to_start_;
+}
+
+bool Runs::take_failed_start() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failed_start_, false);
 }
 
 void Runs::end_leasing() {
@@ -362,6 +369,7 @@ void Runs::log_signal(const LeasedRun& run) const {
 void Runs::give_up() {
   {
     const std::lock_guard lock(mutex_);
+    given_up_ = true;
     for (auto& [name, entry] : entries_) entry.run.give_up(steady_now());
   }
   changed_.notify_all();

@@ -52,6 +52,8 @@ class Runs {
   bool start_waiting();
   /// Whether the last command that ended could not be started.
   bool fails_to_start() const;
+  /// Whether a command could not be started since the last call.
+  bool take_failed_start();
   /// No begin() will follow. Leases that still wait are left for the next run of the worker. From
   /// now on, reports of leases that have expired are abandoned.
   void end_leasing();
@@ -85,7 +87,7 @@ class Runs {
 
   /// Sends the signals that are due. Returns when to call again.
   SteadyTime send_signals();
-  /// Ends every command.
+  /// Ends every command, and each that begin() would start.
   void give_up();
   bool over() const;
   std::size_t running() const;
@@ -124,6 +126,8 @@ class Runs {
   std::minstd_rand random_{std::random_device{}()};
   std::uint64_t last_command_ = 0;
   bool fails_to_start_ = false;
+  bool failed_start_ = false;
+  bool given_up_ = false;
   bool leasing_ = true;
   bool abandoned_ = false;
   bool reports_first_ = true;  ///< Heartbeats and reports take turns.

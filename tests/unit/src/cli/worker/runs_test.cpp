@@ -129,6 +129,26 @@ TEST_CASE("a worker sends the heartbeat of a lease only once at a time") {
   small.runs.send_signals();
 }
 
+TEST_CASE("a worker that gives up starts no command any more") {
+  SmallRuns small("exec sleep 600");
+  small.runs.give_up();
+  small.runs.begin(leases(1));
+  CHECK(small.runs.running() == 0);
+  CHECK(std::get<Runs::Reports>(small.runs.next_delivery()).leases.size() == 1);
+}
+
+TEST_CASE("a command that cannot be started counts once") {
+  SmallRuns small("exit 127");
+  small.runs.begin(leases(1));
+  small.wait_until_none_runs();
+  CHECK(small.runs.take_failed_start());
+  CHECK_FALSE(small.runs.take_failed_start());
+  CHECK(small.runs.fails_to_start());
+  small.runs.begin(leases(1, 2));
+  small.wait_until_none_runs();
+  CHECK(small.runs.take_failed_start());
+}
+
 TEST_CASE("a worker sends a report only once at a time, and again without an answer") {
   SmallRuns small;
   small.runs.begin(leases(1));

@@ -72,6 +72,7 @@ std::variant<BoundCustomer, Problem> AccessControl::admit(const http::Request& r
 std::optional<std::set<std::string>> AccessControl::services_of(
     const http::Request& request) const {
   const config::Token* token = token_of(request);
+  if (token == nullptr && !tokens_.empty()) return std::set<std::string>{};
   return token == nullptr ? std::nullopt : token->services;
 }
 

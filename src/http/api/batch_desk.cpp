@@ -322,15 +322,30 @@ class BatchDeskActor final : public BatchDesk::base {
   /// which slows the sender down.
   void delay(BatchId id, std::uint64_t number, std::size_t bytes, const cells::JobSubmitted& reply,
              const std::shared_ptr<const Problem>& refused) {
-    auto& reading = readings_.find(id)->second;
+    const auto entry = readings_.find(id);
+    auto& reading = entry->second;
     if (reading.tally.is_stopped() || reading.is_abandoned) {
       return note_outcome(id, number, bytes, Outcome::refused);
     }
     --unanswered_;
     unanswered_bytes_ -= bytes;
     reading.pacer.delay({number, reply.returned, refused}, reply.refusal, clock().now());
+    const auto& why = reading.pacer.last_refusal();
+    if (why && delays_too_much()) stop(entry, refusal_ends_batch(*why));
     if (unanswered_ <= limits_.unanswered_max / 2) submit();
     arm_resume();
+  }
+
+  /// The batches that are being read are few, but a batch that only waits for a quota makes room
+  /// for another one to be read.
+  bool delays_too_much() const {
+    std::size_t batches = 0;
+    std::size_t bytes = 0;
+    for (const auto& [id, reading] : readings_) {
+      batches += reading.pacer.is_delaying() && !takes_lines(reading) ? 1 : 0;
+      bytes += reading.pacer.delayed_bytes();
+    }
+    return batches > limits_.delayed_max || bytes > limits_.delayed_bytes_max;
   }
 
   /// One timer for the earliest batch that is held back.

@@ -40,6 +40,10 @@ struct BatchLimits {
   std::size_t lines_per_turn = 64;  ///< Submitted of one batch before the next one's turn.
   /// The most lines that a batch may have in flight while a quota delays others of its lines.
   std::size_t paced_lines = 64;
+  /// Batches whose body has ended and which a quota still delays, and what the delayed lines of all
+  /// batches may take together. Beyond either, a batch that is delayed ends early.
+  std::size_t delayed_max = 1000;
+  std::size_t delayed_bytes_max = 32 << 20;
   /// Lines whose outcome is kept because an earlier line has no answer yet: rejected lines may
   /// follow that line without end. Beyond this number, the batch waits for the answer.
   std::size_t tally_lines = 65'536;

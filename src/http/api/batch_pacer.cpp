@@ -7,6 +7,14 @@ namespace celld::api {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+std::size_t bytes_of(const DelayedLine& line) {
+  return line.job->spec.parameters.size();
+}
+
+}  // namespace
+
 void BatchPacer::answered(bool is_refused) {
   --in_flight_;
   if (!is_refused) pace_ = std::min(2 * pace_, in_flight_max_);
@@ -19,6 +27,7 @@ void BatchPacer::delay(DelayedLine line, const std::optional<cells::Refusal>& wh
     resumes_at_ = now + std::min<milliseconds>(why->retry_after, delay_max);
     last_refusal_ = why;
   }
+  delayed_bytes_ += bytes_of(line);
   const auto behind =
       std::find_if(delayed_.begin(), delayed_.end(),
                    [&line](const DelayedLine& each) { return each.number > line.number; });
@@ -37,6 +46,7 @@ std::optional<DelayedLine> BatchPacer::take_next() {
   if (delayed_.empty() || in_flight_ >= pace_) return std::nullopt;
   auto line = std::move(delayed_.front());
   delayed_.pop_front();
+  delayed_bytes_ -= bytes_of(line);
   return line;
 }
 
@@ -46,6 +56,7 @@ std::optional<BatchPacer::Time> BatchPacer::resumes_at() const {
 }
 
 std::deque<DelayedLine> BatchPacer::take_all() {
+  delayed_bytes_ = 0;
   return std::exchange(delayed_, {});
 }
 

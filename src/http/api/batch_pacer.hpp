@@ -27,8 +27,9 @@ struct DelayedLine {
 /// doubles the number of lines that may be in flight, until the engine returns another line. The
 /// batch thus approaches the rate without knowing it.
 ///
-/// Each delayed line was in flight before, so the caller's limit of lines in flight also bounds the
-/// memory of this class. For one thread; it shares only the gate with the engine.
+/// Each delayed line was in flight before, so the caller's limit of lines in flight also bounds
+/// what one batch holds; the caller bounds what all batches hold together. For one thread; it
+/// shares only the gate with the engine.
 class BatchPacer {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -49,6 +50,8 @@ class BatchPacer {
 
   /// Some lines are delayed.
   bool is_delaying() const { return !delayed_.empty(); }
+  /// The parameters of the delayed lines.
+  std::size_t delayed_bytes() const { return delayed_bytes_; }
   /// Whether delayed lines may be submitted now. Opens a paused gate, but only when no line is in
   /// flight: an open gate would let such a line overtake the delayed ones.
   bool resume(cells::BatchGate& gate, Time now);
@@ -67,6 +70,7 @@ class BatchPacer {
  private:
   std::size_t in_flight_max_;
   std::deque<DelayedLine> delayed_;  ///< In ascending order of their numbers.
+  std::size_t delayed_bytes_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t pace_ = 1;  ///< The most lines in flight while some are delayed.
   Time resumes_at_{};

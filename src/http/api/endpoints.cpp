@@ -22,7 +22,8 @@ struct Call {
   const Api& api;
   const Request& request;
   const Responder& responder;
-  AdminCall* audit = nullptr;  ///< The audit record; endpoints of scope `admin` only.
+  const AccessControl& access;  ///< What has admitted the request; a reload may have replaced it.
+  AdminCall* audit = nullptr;   ///< The audit record; endpoints of scope `admin` only.
 
   void refuse(const Problem& problem) const { responder.answer(to_response(problem)); }
 
@@ -49,9 +50,9 @@ http::Response json_response(std::string body) {
 }
 
 /// The client, as the owner of batches.
-cells::BatchOwner client_of(const Api& api, const Request& request,
+cells::BatchOwner client_of(const AccessControl& access, const Request& request,
                             const BoundCustomer& only_customer) {
-  return {api.settings->get()->access.token_name(request), only_customer.value_or("")};
+  return {access.token_name(request), only_customer.value_or("")};
 }
 
 /// A batch that a request names. A client that is bound to a customer sees only its own batches.
@@ -128,13 +129,14 @@ std::optional<Problem> refuse_batch(const Request& request) {
 std::unique_ptr<http::BodySink> receive_batch(const Api& api, const Request& request,
                                               const Responder& responder,
                                               std::shared_ptr<http::BodyFlow> flow,
+                                              cells::BatchOwner client,
                                               const BoundCustomer& only_customer) {
   if (const auto refusal = refuse_batch(request)) {
     responder.answer(to_response(*refusal));
     return nullptr;
   }
-  auto post = std::make_shared<BatchPost>(client_of(api, request, only_customer), responder,
-                                          std::move(flow), preferred_wait(request));
+  auto post = std::make_shared<BatchPost>(std::move(client), responder, std::move(flow),
+                                          preferred_wait(request));
   auto traceparent = request.header("traceparent").value_or("");
   if (!is_traceparent(traceparent)) traceparent.clear();
   return std::make_unique<BatchSink>(api.batch_desk, api.settings, std::move(post),
@@ -152,7 +154,7 @@ void get_batches(const Call& call, const BoundCustomer& only_customer) {
   if (auto* faults = std::get_if<Faults>(&parsed))
     return call.refuse(invalid_request(std::move(*faults)));
   auto& list = std::get<cells::ListBatches>(parsed);
-  if (only_customer) list.owner = client_of(call.api, call.request, only_customer);
+  if (only_customer) list.owner = client_of(call.access, call.request, only_customer);
   caf::anon_send(call.api.batch_desk, GetBatches{std::move(list), call.responder});
 }
 
@@ -440,8 +442,7 @@ class Admission {
   void of_worker(const char* method, const char* pattern, Scope scope,
                  void (*handler)(const Call&, const WorkAccess&)) {
     add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
-      const auto settings = call.api.settings->get();
-      handler(call, {only_customer, settings->access.services_of(call.request)});
+      handler(call, {only_customer, call.access.services_of(call.request)});
     });
   }
 
@@ -460,7 +461,8 @@ class Admission {
                 void (*handler)(const Call&, const NamedBatch&)) {
     add(method, pattern, scope, [handler](const Call& call, const BoundCustomer& only_customer) {
       const auto id = cells::parse_job_id(call.request.captures[0]);
-      handler(call, NamedBatch{id.value_or(0), client_of(call.api, call.request, only_customer)});
+      handler(call,
+              NamedBatch{id.value_or(0), client_of(call.access, call.request, only_customer)});
     });
   }
 
@@ -472,13 +474,15 @@ class Admission {
         [api = api_, scope, handler](
             const Request& request, const Responder& responder,
             std::shared_ptr<http::BodyFlow> flow) -> std::unique_ptr<http::BodySink> {
-          const auto admitted = api.settings->get()->access.admit(request, scope);
+          const auto settings = api.settings->get();
+          const auto admitted = settings->access.admit(request, scope);
           if (const auto* problem = std::get_if<Problem>(&admitted)) {
             responder.answer(to_response(*problem));
             return nullptr;
           }
+          const auto& only_customer = std::get<BoundCustomer>(admitted);
           return handler(api, request, responder, std::move(flow),
-                         std::get<BoundCustomer>(admitted));
+                         client_of(settings->access, request, only_customer), only_customer);
         });
   }
 
@@ -502,7 +506,7 @@ class Admission {
           const auto admitted = settings->access.admit(request, scope);
           std::shared_ptr<AdminCall> record;
           if (scope == Scope::admin) record = audit(api, settings->access, request, responder);
-          const Call call{api, request, responder, record.get()};
+          const Call call{api, request, responder, settings->access, record.get()};
           if (const auto* problem = std::get_if<Problem>(&admitted)) {
             if (record) record->admitted = false;
             return call.refuse(*problem);

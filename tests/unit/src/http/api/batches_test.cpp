@@ -500,6 +500,30 @@ TEST_CASE("a batch whose body has ended leaves its place to another") {
   CHECK(next.receive().value().status == 202);
 }
 
+TEST_CASE("batches that a quota delays take a limited room") {
+  http::test::RunningServer server;
+  auto first = server.connect();
+  auto second = server.connect();
+  BatchLimits limits;
+  SECTION("in number") {
+    limits.delayed_max = 1;
+  }
+  SECTION("in bytes") {
+    limits.delayed_bytes_max = 3;
+  }
+  Desk desk{limits};
+  desk.script->submit = [](const cells::SubmitJob& message) {
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  for (auto* client : {&first, &second}) {
+    desk.send_lines(desk.begin(server, *client), 1, 2);
+    desk.take_messages();
+  }
+  const auto answer = second.receive().value();
+  CHECK(answer.status == 202);
+  CHECK(answer.body.find("\"stopped_at_line\":1") != std::string::npos);
+}
+
 TEST_CASE("a client that prefers to wait is answered when all jobs of its batch have ended") {
   Daemon daemon;
   std::atomic<int> looks{0};

@@ -172,3 +172,15 @@ TEST_CASE("a token bound to a customer sees neither other customers nor what is 
   CHECK_FALSE(may_see("acme", "*"));
   CHECK_FALSE(may_see("acme", "Acme"));
 }
+
+TEST_CASE("without a token, a request may work for every service only where there are no tokens") {
+  using Services = std::optional<std::set<std::string>>;
+  config::Token bound = token("vm", {Scope::work});
+  bound.services = {"vm"};
+  const AccessControl access({bound, token("all", {Scope::work})});
+  CHECK(access.services_of(request_with({{"authorization", "Bearer vm"}})) ==
+        Services{std::set<std::string>{"vm"}});
+  CHECK(access.services_of(request_with({{"authorization", "Bearer all"}})) == Services{});
+  CHECK(access.services_of(request_with({})) == Services{std::set<std::string>{}});
+  CHECK(AccessControl({}).services_of(request_with({})) == Services{});
+}

@@ -466,8 +466,8 @@ BUGS = (
         "lease-limit", ("service-limit",),
         "leases that are asked for and not yet granted do not count at a limited service",
         "cells/actors/lease_desk.cpp",
-        (("    return available - std::min(available, asked);\n",
-          "    return BUG ? available : available - std::min(available, asked);\n"),),
+        (("    const auto asked = asked_.find(service);\n",
+          "    const auto asked = BUG ? asked_.end() : asked_.find(service);\n"),),
         first_seed=50,
     ),
     Bug(

@@ -182,5 +182,5 @@ TEST_CASE("without a token, a request may work for every service only where ther
         Services{std::set<std::string>{"vm"}});
   CHECK(access.services_of(request_with({{"authorization", "Bearer all"}})) == Services{});
   CHECK(access.services_of(request_with({})) == Services{std::set<std::string>{}});
-  CHECK(AccessControl({}).services_of(request_with({})) == Services{});
+  CHECK(AccessControl(std::vector<config::Token>{}).services_of(request_with({})) == Services{});
 }

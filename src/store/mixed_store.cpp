@@ -288,8 +288,8 @@ class MixedStoreActor final : public JobStore::base {
 
   /// Asks the other store, whose answers come in the order of the questions, and then acts.
   template <class Answer, class Question, class Act, class Fail>
-  caf::result<JobInserted> ask_before(const InsertJob& request, const Question& question, Act act,
-                                      Fail fail) {
+  caf::result<JobInserted> ask_before(const InsertJob& request, const Question& question,
+                                      const Act& act, const Fail& fail) {
     auto promise = make_response_promise<JobInserted>();
     const Line line = line_of(request);
     auto& waiting = insertions_[line];

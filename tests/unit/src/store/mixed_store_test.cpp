@@ -398,88 +398,87 @@ TEST_CASE("the bound of all jobs in memory holds over the cells") {
   CHECK_FALSE(client.ask(InsertJob{acme(4), {}, 0}).full);
 }
 
-TEST_CASE("a job that found no room after its schedule had advanced is added once, when there is") {
-  caf::actor_system_config config;
-  config.set("scheduler.policy", caf::atom("testing"));
-  caf::actor_system system{config};
-  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
-  const auto store = spawn_mixed_store(system, std::make_shared<SharedMemory>(unbounded),
-                                       spawn_memory_store(system, std::make_shared<MemoryDisk>()));
-  caf::scoped_actor self{system};
-  const auto request = [&](const auto& question) {
-    return self->request(store, caf::infinite, question);
-  };
-  const auto answer_to = [&](auto& pending) {
-    coordinator.run();
-    JobInserted answer;
-    pending.receive([&](JobInserted& inserted) { answer = std::move(inserted); },
-                    [&](const caf::error& error) { FAIL(system.render(error)); });
+/// A store of both kinds that handles requests only once an answer is wanted.
+class OnDemand {
+ public:
+  ~OnDemand() {
+    caf::anon_send_exit(store_, caf::exit_reason::kill);
+    scheduler_.run();
+  }
+
+  template <class Question>
+  auto request(Question question) {
+    return self_->request(store_, caf::infinite, std::move(question));
+  }
+  template <class Answer, class Pending>
+  Answer answer_to(Pending& pending) {
+    scheduler_.run();
+    Answer answer;
+    pending.receive([&](Answer& received) { answer = std::move(received); },
+                    [&](const caf::error& error) { FAIL(system_.render(error)); });
     return answer;
+  }
+
+ private:
+  struct Config : caf::actor_system_config {
+    Config() { set("scheduler.policy", caf::atom("testing")); }
   };
+
+  Config config_;
+  caf::actor_system system_{config_};
+  caf::scheduler::test_coordinator& scheduler_ =
+      dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+  JobStore store_ = spawn_mixed_store(system_, std::make_shared<SharedMemory>(unbounded),
+                                      spawn_memory_store(system_, std::make_shared<MemoryDisk>()));
+  caf::scoped_actor self_{system_};
+};
+
+TEST_CASE("a job that found no room after its schedule had advanced is added once, when there is") {
+  OnDemand store;
   Schedule schedule;
   schedule.name = "s";
   schedule.revision = 1;
   schedule.progress.next = at_ms(100);
   const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 0, 1, 0, 0}};
-  caf::anon_send(store, SaveSchedule{schedule});
+  auto saved = store.request(SaveSchedule{schedule});
+  store.answer_to<ScheduleSaved>(saved);
   const auto room_for_one = memory_bytes(*bolt(1));
-  auto fired = request(InsertJob{bolt(1), {}, room_for_one, due});
-  auto other = request(InsertJob{bolt(2), {}, room_for_one});  // Before the schedule has advanced.
-  CHECK(answer_to(fired).full);
-  CHECK(answer_to(other).runnable);
-  auto again = request(InsertJob{bolt(3), {}, unbounded, due});
-  CHECK(answer_to(again).runnable);
-  auto list = request(LoadSchedules{"", false, 9});
-  coordinator.run();
-  list.receive(
-      [&](const SchedulesLoaded& loaded) {
-        CHECK(loaded.schedules.at(0).progress.last_job == bolt(3)->id);
-      },
-      [&](const caf::error& error) { FAIL(system.render(error)); });
-  auto once_more = request(InsertJob{bolt(4), {}, unbounded, due});
-  CHECK(answer_to(once_more).is_stale);
+  auto fired = store.request(InsertJob{bolt(1), {}, room_for_one, due});
+  auto other =
+      store.request(InsertJob{bolt(2), {}, room_for_one});  // Before the schedule has advanced.
+  CHECK(store.answer_to<JobInserted>(fired).full);
+  CHECK(store.answer_to<JobInserted>(other).runnable);
+  auto again = store.request(InsertJob{bolt(3), {}, unbounded, due});
+  CHECK(store.answer_to<JobInserted>(again).runnable);
+  auto list = store.request(LoadSchedules{"", false, 9});
+  CHECK(store.answer_to<SchedulesLoaded>(list).schedules.at(0).progress.last_job == bolt(3)->id);
+  auto once_more = store.request(InsertJob{bolt(4), {}, unbounded, due});
+  CHECK(store.answer_to<JobInserted>(once_more).is_stale);
   const ScheduleAdvance next_due{"s", 1, at_ms(200), {at_ms(300), 0, 2, 0, 0}};
   const ScheduleAdvance last_due{"s", 1, at_ms(300), {at_ms(400), 0, 3, 0, 0}};
-  auto no_room = request(InsertJob{bolt(5), {}, 3 * room_for_one, next_due});
-  auto third = request(InsertJob{bolt(6), {}, 3 * room_for_one});
-  CHECK(answer_to(no_room).full);
-  CHECK(answer_to(third).runnable);
+  auto no_room = store.request(InsertJob{bolt(5), {}, 3 * room_for_one, next_due});
+  auto third = store.request(InsertJob{bolt(6), {}, 3 * room_for_one});
+  CHECK(store.answer_to<JobInserted>(no_room).full);
+  CHECK(store.answer_to<JobInserted>(third).runnable);
   // The time before is given up.
-  auto later = request(InsertJob{bolt(7), {}, unbounded, last_due});
-  CHECK(answer_to(later).runnable);
-  auto twice = request(InsertJob{bolt(8), {}, unbounded, last_due});
-  CHECK(answer_to(twice).is_stale);
-  caf::anon_send_exit(store, caf::exit_reason::kill);
-  coordinator.run();
+  auto later = store.request(InsertJob{bolt(7), {}, unbounded, last_due});
+  CHECK(store.answer_to<JobInserted>(later).runnable);
+  auto twice = store.request(InsertJob{bolt(8), {}, unbounded, last_due});
+  CHECK(store.answer_to<JobInserted>(twice).is_stale);
 }
 
 TEST_CASE("jobs in memory enter their line in the order of their requests") {
-  caf::actor_system_config config;
-  config.set("scheduler.policy", caf::atom("testing"));
-  caf::actor_system system{config};
-  auto& coordinator = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
-  const auto store = spawn_mixed_store(system, std::make_shared<SharedMemory>(unbounded),
-                                       spawn_memory_store(system, std::make_shared<MemoryDisk>()));
-  caf::scoped_actor self{system};
-  std::vector<bool> runnable;
-  const auto insert = [&](const JobPtr& job, std::optional<Idempotency> key) {
-    return self->request(store, caf::infinite, InsertJob{job, std::move(key), unbounded});
-  };
+  OnDemand store;
   const auto of_entity = [](JobId id, const std::string& entity) {
     return in_memory({.id = id, .entity = entity, .customer = "bolt", .cell = bolt_cell});
   };
-  // The first asks the store on disk who has the key; the others need no answer of it.
-  auto first = insert(of_entity(1, "one"), Idempotency{"key", "digest"});
-  auto second = insert(of_entity(2, "one"), {});
-  auto elsewhere = insert(of_entity(3, "other"), {});
-  coordinator.run();
-  for (auto* pending : {&first, &second, &elsewhere}) {
-    pending->receive([&](const JobInserted& inserted) { runnable.push_back(inserted.runnable); },
-                     [&](const caf::error& error) { FAIL(system.render(error)); });
-  }
-  CHECK(runnable == std::vector{true, false, true});
-  caf::anon_send_exit(store, caf::exit_reason::kill);
-  coordinator.run();
+  // Only the first asks the store on disk: who has its key.
+  auto first = store.request(InsertJob{of_entity(1, "one"), Idempotency{"key", "d"}, unbounded});
+  auto second = store.request(InsertJob{of_entity(2, "one"), {}, unbounded});
+  auto elsewhere = store.request(InsertJob{of_entity(3, "other"), {}, unbounded});
+  CHECK(store.answer_to<JobInserted>(first).runnable);
+  CHECK_FALSE(store.answer_to<JobInserted>(second).runnable);
+  CHECK(store.answer_to<JobInserted>(elsewhere).runnable);
 }
 
 TEST_CASE("the mixed store ends when the other store ends") {

@@ -232,7 +232,7 @@ void JobDispatcherActor::dispatch(const Now& at) {
 void JobDispatcherActor::start_inside(const Now& at) {
   if (!lanes_.empty()) inside_served_ = ++served_;
   const JobPtr job = queue_.take();
-  if (can_start(job, queue_, at)) hand_out(job, false, at);
+  if (can_start(job, queue_, at)) hand_out(job, Permit::none, at);
 }
 
 /// Whether this job, just taken from the queue, may start. Deals with a job that may not: one that
@@ -280,7 +280,7 @@ bool JobDispatcherActor::must_know_of_call(const Job& job, const Service& servic
 }
 
 /// Hands the job to a worker that is ready.
-Lease JobDispatcherActor::hand_out(const JobPtr& job, bool probe, const Now& at) {
+Lease JobDispatcherActor::hand_out(const JobPtr& job, Permit permit, const Now& at) {
   const Service* service = find_service(*job);
   const bool after_commit =
       must_know_of_call(*job, *service) && job->durability == Durability::disk;
@@ -290,7 +290,7 @@ Lease JobDispatcherActor::hand_out(const JobPtr& job, bool probe, const Now& at)
   LiveLease entry;
   entry.deadline = deadline;
   entry.worker = worker->id();
-  entry.probe = probe;
+  entry.permit = permit;
   const JobPtr running = lease_out(job, lease, std::move(entry), "", at);
   send(worker, RunJob{lease, running, running->spec->timeout, service->client, after_commit});
   arm(at);
@@ -341,9 +341,9 @@ void JobDispatcherActor::completed(Lease lease, CallOutcome& outcome,
                          service && service->protection.circuit);
   if (live.outside && live.abort == AbortCause::timeout) end.message = silence_of(*live.job);
   end.report = report;
-  end.is_probe = live.probe;
+  end.is_probe = live.permit == Permit::probe;
   const auto lane = lanes_.find(live.job->lane);
-  if (live.probe && end.kind != AttemptEnd::Kind::succeeded && lane != lanes_.end()) {
+  if (end.is_probe && end.kind != AttemptEnd::Kind::succeeded && lane != lanes_.end()) {
     lane->second.failed_probes.insert(live.job->id);
   }
   end.never_began = !live.started;

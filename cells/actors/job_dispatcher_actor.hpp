@@ -100,7 +100,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool can_start(const JobPtr& job, DispatchQueue& queue, const Now& at);
   bool lacks_service(const Job& job) const;
   static bool must_know_of_call(const Job& job, const Service& service);
-  Lease hand_out(const JobPtr& job, bool probe, const Now& at);
+  Lease hand_out(const JobPtr& job, Permit permit, const Now& at);
   JobPtr lease_out(const JobPtr& job, Lease lease, LiveLease entry, const std::string& worker,
                    const Now& at);
   void completed(Lease lease, CallOutcome& outcome, std::optional<StepReport> report = {});
@@ -176,7 +176,7 @@ class JobDispatcherActor : public JobDispatcher::base {
   bool can_take(const Lane& lane) const;
   std::size_t available(const Lane& lane) const;
   PermitsTaken take_permits(const GrantPermits& message);
-  ServiceClient permits_of(const std::string& service) const;
+  ServiceClient permits_of(const LiveLease& live) const;
   LaneDescribed describe_lane(const std::string& service) const;
 
   // Slots.

@@ -326,7 +326,7 @@ PermitsTaken JobDispatcherActor::take_permits(const GrantPermits& message) {
     const JobPtr job = take_for_permit(lane, message.probe);
     if (!job) break;
     if (!can_start(job, lane.queue, at)) continue;
-    taken.leases.push_back(hand_out(job, message.probe, at));
+    taken.leases.push_back(hand_out(job, message.probe ? Permit::probe : Permit::call, at));
     lane.served = ++served_;
   }
   taken.lane = lane_state(lane, std::nullopt);
@@ -352,18 +352,21 @@ void JobDispatcherActor::charge(const LiveLease& live, ProviderSign sign, const 
   shares_.end(customer, ran, live.charged_us, config_.settings.weights.weight_of(customer));
   if (live.outside) {
     send(context_->desk, LeaseOver{live.job->lease, ran});
-  } else if (const auto client = permits_of(live.job->spec->services[live.job->step])) {
+  } else if (const auto client = permits_of(live)) {
     send(client, PermitOver{live.job->lease, key_, ran, std::move(sign)});
   }
 }
 
-/// The client that may have handed out the permit of an attempt at the service; null: none. A
-/// reload may have made the service a pull service since, and another one changed it back.
-ServiceClient JobDispatcherActor::permits_of(const std::string& service) const {
-  const auto found = config_.services->find(service);
+/// The client that counts the attempt among its calls; null: none. A reload may have ended the
+/// protection of the service since, or made it a pull service and another one changed it back; or
+/// the protection is younger than the attempt.
+ServiceClient JobDispatcherActor::permits_of(const LiveLease& live) const {
+  const auto found = config_.services->find(live.job->spec->services[live.job->step]);
   if (found == config_.services->end()) return {};
-  if (!found->second.client) return found->second.former;
-  return found->second.protection.is_any() ? found->second.client : ServiceClient{};
+  const auto& [name, service] = *found;
+  if (!service.client) return service.former;
+  const bool counts = live.permit != Permit::none || service.protection.is_any();
+  return counts ? service.client : ServiceClient{};
 }
 
 }  // namespace cells

@@ -18,6 +18,13 @@ namespace cells {
 /// Why the dispatcher aborted an attempt.
 enum class AbortCause : std::uint8_t { none, timeout, expiry, cancel, hand_back, worker_lost };
 
+/// What the client of a protected service has given for an attempt.
+enum class Permit : std::uint8_t {
+  none,
+  call,
+  probe,  ///< The attempt probes a circuit that is half-open.
+};
+
 /// A lease is live from the moment its job is handed out until the attempt is known to be over. An
 /// aborted attempt keeps its lease, and with it its worker and its entity, until the abort is
 /// confirmed (promise P8).
@@ -26,10 +33,10 @@ struct LiveLease {
   SteadyTime handed_out_at{};
   SteadyTime deadline{};  ///< SteadyTime::max(): not set until the worker begins.
   AbortCause abort = AbortCause::none;
-  bool started = false;         ///< Its worker has begun: see LeaseTable::start.
-  std::uint64_t worker = 0;     ///< The worker inside that has it; 0 if that worker is gone.
-  bool outside = false;         ///< A worker outside the daemon has it.
-  bool probe = false;           ///< The attempt probes a circuit that is half-open.
+  bool started = false;      ///< Its worker has begun: see LeaseTable::start.
+  std::uint64_t worker = 0;  ///< The worker inside that has it; 0 if that worker is gone.
+  bool outside = false;      ///< A worker outside the daemon has it.
+  Permit permit = Permit::none;
   std::int64_t charged_us = 0;  ///< By SlotShares, when it began; 0: not at all.
   milliseconds settle{0};       ///< Of its service, when it was handed out.
 };

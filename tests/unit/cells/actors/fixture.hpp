@@ -54,6 +54,7 @@ class Recorder : public EngineProbe {
   void spawned(std::string_view role, const CellKey&, const caf::actor& actor) override {
     if (role == "worker") workers.push_back(actor.address());
     if (role == "pool") pools.push_back(actor.address());
+    if (role == "cell") cells.push_back(actor.address());
     if (role == "dispatcher") dispatchers.push_back(actor.address());
     if (role == "provider") providers.push_back(actor.address());
     if (role == "service") services.push_back(actor.address());
@@ -75,6 +76,7 @@ class Recorder : public EngineProbe {
 
   std::vector<caf::actor_addr> workers;
   std::vector<caf::actor_addr> pools;
+  std::vector<caf::actor_addr> cells;
   std::vector<caf::actor_addr> dispatchers;
   std::vector<caf::actor_addr> providers;
   std::vector<caf::actor_addr> services;

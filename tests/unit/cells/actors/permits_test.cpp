@@ -344,6 +344,21 @@ TEST_CASE("a reload that removes a limit lets the waiting jobs run") {
   CHECK(engine.in_flight() == 4);
 }
 
+TEST_CASE("a cell that held a permit when a reload removed the limit is forgotten with its end") {
+  Protected engine{{at_most(1), std::nullopt}};
+  const JobId running = engine.submit("a");
+  CellRule rule;
+  rule.settings.pool_size = 4;
+  engine.protection.clear();
+  engine.reconfigure({rule}, {"dns"});
+  engine.succeed(running);
+  const auto cells = engine.recorder->cells;
+  REQUIRE(count_alive(cells) == 1);
+  engine.reconfigure({}, {"dns"});
+  for (int n = 0; n < 20; ++n) engine.pass(milliseconds{1000});
+  CHECK(count_alive(cells) == 0);
+}
+
 TEST_CASE("permits that are taken while a reload removes the limit do not count under the next") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     INFO("seed " << seed);

@@ -314,4 +314,8 @@ std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimi
   return explain(text, second);
 }
 
+bool follows_grammar(std::string_view text) {
+  return text.find('\0') == std::string_view::npos && Value::accept(text);
+}
+
 }  // namespace celld::json

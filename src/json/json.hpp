@@ -46,6 +46,10 @@ struct Document {
 
 std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimits& limits = {});
 
+/// Whether `text` is one value by the grammar of JSON, whatever `parse` says of its duplicate keys,
+/// its depth and its number of values. A number beyond double does not count as one.
+bool follows_grammar(std::string_view text);
+
 /// Compact text. Never throws: invalid UTF-8 is replaced.
 std::string dump(const Value& value);
 

@@ -65,6 +65,17 @@ TEST_CASE("a text that is not JSON is refused, with the position") {
     CHECK_FALSE(refused(text).detail.empty());
 }
 
+TEST_CASE("a text may follow the grammar of JSON and be refused") {
+  for (const std::string text : {R"({"a":1,"a":2})", "[[[1]]]", " 1 "}) {
+    CHECK(follows_grammar(text));
+  }
+  CHECK(follows_grammar(std::string(100, '[') + std::string(100, ']')));
+  for (const std::string text : {"", "{", R"({"a":1,"a" 2})", "1 2", "\"\xff\""}) {
+    CHECK_FALSE(follows_grammar(text));
+  }
+  CHECK_FALSE(follows_grammar(std::string_view("1\0 2", 4)));
+}
+
 TEST_CASE("no refusal shows a parser's own text") {
   for (const auto* text : {"", "{", "[1,]", "\"\xff\"", "1 2", "[1e999,]", "\"\\ud800\""}) {
     const std::string detail = refused(text).detail;

@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import json
 import sqlite3
 import os
 import threading
@@ -181,6 +182,53 @@ class Rotation(EndToEnd):
         self.assertEqual([(each.status, each.json) for each in answers], [(200, {"leases": []})])
         job = self.submit_as(ADMIN, a_job("late", services=["vm"])).json
         self.assertEqual(job["state"], "queued")
+
+    def begin_batch(self, token):
+        """A batch whose first line has been accepted, and whose body goes on."""
+        connection = http.client.HTTPConnection(self.daemon.host, self.daemon.port,
+                                                timeout=DEADLINE_S)
+        self.addCleanup(connection.close)
+        connection.putrequest("POST", "/v1/batches")
+        for name, value in {"Content-Type": "application/x-ndjson",
+                            "Transfer-Encoding": "chunked", **bearer(token)}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        self.send_line(connection, f"first-{token}")
+        wait_until(lambda: f"first-{token}" in self.entities(), "the line is accepted")
+        return connection
+
+    def send_line(self, connection, entity):
+        line = json.dumps(a_job(entity, delay_ms=3_600_000)).encode() + b"\n"
+        connection.send(b"%x\r\n%s\r\n" % (len(line), line))
+
+    def entities(self):
+        jobs = self.client.request("GET", "/v1/jobs?limit=100", headers=bearer(ADMIN)).json["items"]
+        return [job["entity"]["id"] for job in jobs]
+
+    def test_a_batch_that_is_being_read_ends_with_its_token(self):
+        tokens = ("kept", "taken", "bound", "reduced")
+        self.start(self.config(*tokens))
+        batches = {token: self.begin_batch(token) for token in tokens}
+        config = self.config("kept")
+        config["auth"]["tokens"] += [a_token("bound", "another"),
+                                     dict(a_token("reduced"), scopes=["read"])]
+        self.daemon.write_config(config)
+        answer = self.client.request("POST", "/v1/admin/reload", headers=bearer(ADMIN))
+        self.assertEqual(answer.status, 200, answer)
+        reports = {}
+        for token, connection in batches.items():
+            self.send_line(connection, f"second-{token}")
+            connection.send(b"0\r\n\r\n")
+            response = connection.getresponse()
+            self.assertEqual(response.status, 202)
+            reports[token] = json.loads(response.read())
+        self.assertEqual(reports["kept"]["accepted"], 2)
+        for token, status in {"taken": 401, "bound": 403, "reduced": 403}.items():
+            report = reports[token]
+            self.assertEqual((report["accepted"], report["stopped_at_line"]), (1, 2), token)
+            self.assertEqual(report["errors"][-1]["status"], status, token)
+        self.assertEqual([entity for entity in self.entities() if entity.startswith("second")],
+                         ["second-kept"])
 
     def test_a_download_that_has_begun_is_completed_although_its_token_is_gone(self):
         self.start(self.config("kept", "taken"))

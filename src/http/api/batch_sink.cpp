@@ -26,15 +26,17 @@ Problem broken_array(std::string detail) {
 }  // namespace
 
 BatchSink::BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> settings,
-                     BatchPostPtr post, BatchFormat format, BoundCustomer only_customer,
-                     std::string traceparent)
+                     BatchPostPtr post, BatchFormat format, http::Request request,
+                     BoundCustomer only_customer)
     : desk_(std::move(desk)),
       settings_(std::move(settings)),
       post_(std::move(post)),
       format_(format),
+      request_(std::move(request)),
       only_customer_(std::move(only_customer)),
-      traceparent_(std::move(traceparent)),
+      traceparent_(request_.header("traceparent").value_or("")),
       splitter_(make_splitter(format)) {
+  if (!is_traceparent(traceparent_)) traceparent_.clear();
   post_->flow->pause();
   caf::anon_send(desk_, BeginBatch{post_});
 }
@@ -44,12 +46,13 @@ bool BatchSink::on_data(std::string_view piece) {
   if (is_broken_ || post_->drops_lines) return true;
   const auto settings = settings_->get();
   SubmitLines lines{post_, {}, {}};
-  const auto fault =
-      splitter_->split(piece, [&](const BatchItem& item) { take(item, settings->rules, lines); });
-  if (!lines.fault) lines.next = splitter_->line();
-  if (!fault.empty() && !is_broken_) {
-    is_broken_ = true;
-    lines.fault = std::make_shared<const Problem>(broken_array(fault));
+  if (auto problem = refused_by(settings->access)) {
+    stop_at(splitter_->line(), std::move(*problem), lines);
+  } else {
+    const auto fault =
+        splitter_->split(piece, [&](const BatchItem& item) { take(item, settings->rules, lines); });
+    if (!lines.fault) lines.next = splitter_->line();
+    if (!fault.empty() && !is_broken_) stop_at(lines.next, broken_array(fault), lines);
   }
   if (lines.good.empty() && lines.bad.empty() && !lines.fault) return true;
   post_->flow->pause();
@@ -64,10 +67,7 @@ void BatchSink::on_end() {
     const auto settings = settings_->get();
     const auto fault =
         splitter_->end([&](const BatchItem& item) { take(item, settings->rules, lines); });
-    if (!fault.empty()) {
-      lines.next = splitter_->line();
-      lines.fault = std::make_shared<const Problem>(broken_array(fault));
-    }
+    if (!fault.empty()) stop_at(splitter_->line(), broken_array(fault), lines);
   }
   if (!lines.fault) lines.next = splitter_->line();
   caf::anon_send(desk_, std::move(lines));
@@ -89,18 +89,32 @@ void BatchSink::on_abort() {
   caf::anon_send(desk_, AbandonBatch{post_});
 }
 
-/// In an array, an element that is not JSON may hide where the next one begins: nothing after it is
-/// read.
+/// Why the client may not go on, if it may not. Its token may have gone since the request began.
+std::optional<Problem> BatchSink::refused_by(const AccessControl& access) const {
+  auto admitted = access.admit(request_, Scope::submit);
+  if (auto* problem = std::get_if<Problem>(&admitted)) return std::move(*problem);
+  if (std::get<BoundCustomer>(admitted) == only_customer_) return std::nullopt;
+  return Problem{.kind = ProblemKind::missing_scope,
+                 .detail = "The token is now bound to another customer."};
+}
+
+/// Nothing from this line on is read.
+void BatchSink::stop_at(std::uint64_t line, Problem why, SubmitLines& lines) {
+  is_broken_ = true;
+  lines.next = line;
+  lines.fault = std::make_shared<const Problem>(std::move(why));
+}
+
+/// In an array, an element that does not follow the grammar may hide where the next one begins:
+/// nothing after it is read.
 void BatchSink::take(const BatchItem& item, const SubmissionRules& rules, SubmitLines& lines) {
   if (is_broken_) return;
   if (item.too_long) return reject(item.line, too_long(), lines);
   auto parsed = parse_submission(item.text, rules, {{}, only_customer_, {}});
   if (auto* problem = std::get_if<Problem>(&parsed)) {
-    if (format_ == BatchFormat::array && problem->kind == ProblemKind::malformed_json) {
-      is_broken_ = true;
-      lines.next = item.line;
-      lines.fault = std::make_shared<const Problem>(problem_of_line(std::move(*problem)));
-      return;
+    if (format_ == BatchFormat::array && problem->kind == ProblemKind::malformed_json &&
+        !json::follows_grammar(item.text)) {
+      return stop_at(item.line, problem_of_line(std::move(*problem)), lines);
     }
     return reject(item.line, problem_of_line(std::move(*problem)), lines);
   }

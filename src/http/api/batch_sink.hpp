@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "src/http/api/access.hpp"
 #include "src/http/api/batch_desk.hpp"
 #include "src/http/api/batch_splitter.hpp"
 #include "src/http/api/bound_customer.hpp"
@@ -23,9 +24,10 @@ inline constexpr std::size_t batch_text_bytes_max = 1 << 20;
 
 class BatchSink final : public http::BodySink {
  public:
-  /// Pauses the flow and begins the batch.
+  /// Pauses the flow and begins the batch. `request` has been admitted for `only_customer`. A
+  /// reload may change that: then the batch ends early.
   BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> settings, BatchPostPtr post,
-            BatchFormat format, BoundCustomer only_customer, std::string traceparent);
+            BatchFormat format, http::Request request, BoundCustomer only_customer);
 
   bool on_data(std::string_view piece) override;
   void on_end() override;
@@ -33,6 +35,8 @@ class BatchSink final : public http::BodySink {
   void on_abort() override;
 
  private:
+  std::optional<Problem> refused_by(const AccessControl& access) const;
+  void stop_at(std::uint64_t line, Problem why, SubmitLines& lines);
   void take(const BatchItem& item, const SubmissionRules& rules, SubmitLines& lines);
   void reject(std::uint64_t line, Problem problem, SubmitLines& lines);
 
@@ -40,8 +44,9 @@ class BatchSink final : public http::BodySink {
   const std::shared_ptr<const LiveSettings> settings_;
   const BatchPostPtr post_;
   const BatchFormat format_;
+  const http::Request request_;
   const BoundCustomer only_customer_;
-  const std::string traceparent_;
+  std::string traceparent_;
   const std::unique_ptr<BatchSplitter> splitter_;
   std::size_t listed_ = 0;  ///< Lines that were rejected with a problem to list.
   bool has_begun_ = false;  ///< Some of the body has come.

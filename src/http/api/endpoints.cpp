@@ -37,6 +37,10 @@ struct Call {
     caf::anon_send(api.leases, std::move(message));
   }
 
+  /// Whether a reload has replaced what admitted the request. It then ends what outlives its
+  /// request, but it may do so before this request has begun that: then the handler ends it.
+  bool is_outdated() const { return &api.settings->get()->access != &access; }
+
   /// For messages that only lead to brief work.
   void send_brief(const std::function<void()>& send) const {
     api.help_actors ? api.help_actors(send) : send();
@@ -137,11 +141,9 @@ std::unique_ptr<http::BodySink> receive_batch(const Api& api, const Request& req
   }
   auto post = std::make_shared<BatchPost>(std::move(client), responder, std::move(flow),
                                           preferred_wait(request));
-  auto traceparent = request.header("traceparent").value_or("");
-  if (!is_traceparent(traceparent)) traceparent.clear();
   return std::make_unique<BatchSink>(api.batch_desk, api.settings, std::move(post),
                                      is_ndjson(request) ? BatchFormat::lines : BatchFormat::array,
-                                     only_customer, std::move(traceparent));
+                                     request, only_customer);
 }
 
 void get_batch(const Call& call, const NamedBatch& batch) {
@@ -205,6 +207,7 @@ auto last_event_id(const http::Request& request) {
 void follow_job(const Call& call, const NamedJob& job) {
   if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
   call.send(FollowJob{job, last_event_id(call.request), call.responder});
+  if (call.is_outdated()) call.send(EndStreams{});
 }
 
 void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
@@ -214,6 +217,7 @@ void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
   auto& filter = std::get<EventFilter>(parsed);
   call.send(FollowJobs{std::move(filter.customer), std::move(filter.product),
                        last_event_id(call.request), call.responder, only_customer});
+  if (call.is_outdated()) call.send(EndStreams{});
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
@@ -280,6 +284,7 @@ void post_leases(const Call& call, const WorkAccess& access) {
     call.send_to_leases(PostLeases{service, std::get<LeaseOrder>(std::move(parsed)),
                                    access.only_customer, call.responder});
   });
+  if (call.is_outdated()) call.send_to_leases(EndWaits{});
 }
 
 void post_heartbeat(const Call& call, const WorkAccess& access) {

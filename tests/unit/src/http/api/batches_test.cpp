@@ -225,6 +225,28 @@ TEST_CASE("an array is a batch of its elements, up to the first that is not JSON
   CHECK(open.body["errors"][0]["detail"] == "The array is not closed.");
 }
 
+TEST_CASE("an element of an array that JSON allows and celld does not is rejected alone") {
+  Daemon daemon;
+  std::string deep = R"({"a":)";
+  for (int level = 0; level < 70; ++level) deep += '[';
+  deep += std::string(70, ']') + "}";
+  const std::string twice = R"({"customer":"acme","customer":"other"})";
+  const auto answer = post_lines(
+      daemon, "[" + good_job + "," + twice + "," + good_job + "," + deep + "," + good_job + "]", {},
+      "application/json");
+  CHECK(answer.body["accepted"] == 3);
+  CHECK(answer.body["rejected"] == 2);
+  CHECK(answer.body["stopped_at_line"] == nullptr);
+  REQUIRE(answer.body["errors"].size() == 2);
+  CHECK(answer.body["errors"][0]["line"] == 2);
+  CHECK(answer.body["errors"][1]["line"] == 4);
+  const auto hidden = R"({"customer":"acme","customer" 1})";
+  const auto broken = post_lines(daemon, "[" + good_job + "," + hidden + "," + good_job + "]", {},
+                                 "application/json");
+  CHECK(broken.body["accepted"] == 1);
+  CHECK(broken.body["stopped_at_line"] == 2);
+}
+
 TEST_CASE("the elements before the one that is not JSON are accepted, however late the answers") {
   BatchLimits limits;
   limits.discard_max = std::chrono::hours{1};

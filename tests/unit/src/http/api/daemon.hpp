@@ -54,15 +54,14 @@ class Daemon {
       const std::lock_guard lock{script_mutex};
       on_reload(std::move(answer));
     };
-    add_endpoints(server_, {gateway_,
-                            leases_,
-                            std::make_shared<LiveSettings>(settings),
-                            readiness,
-                            scrape,
-                            reload,
-                            {},
-                            {},
-                            desk_});
+    settings_ = std::make_shared<LiveSettings>(settings);
+    const auto help_actors = [this](const std::function<void()>& send) {
+      on_help();
+      send();
+    };
+    add_endpoints(
+        server_,
+        {gateway_, leases_, settings_, readiness, scrape, reload, {}, {}, desk_, {}, help_actors});
     const auto [port, error] = server_.bind("127.0.0.1", 0);
     if (!error.empty()) FAIL(error);
     port_ = port;
@@ -90,6 +89,14 @@ class Daemon {
   /// Makes all later reads of the store fail. May be called on any thread.
   void stop_reader() { caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown); }
   void notify(const cells::JobPtr& job) { caf::anon_send(gateway_, cells::JobChanged{job}); }
+  /// As a reload does that changes tokens.
+  void change_tokens(std::vector<config::Token> tokens) {
+    auto settings = std::make_shared<Settings>(*settings_->get());
+    settings->access = AccessControl{std::move(tokens)};
+    settings_->set(settings);
+    caf::anon_send(gateway_, EndStreams{});
+    caf::anon_send(leases_, EndWaits{});
+  }
   void stop_leasing() { caf::anon_send(leases_, StopLeasing{}); }
   void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }
   void send(EndReading message) { caf::anon_send(desk_, message); }
@@ -137,6 +144,7 @@ class Daemon {
   cells::JobRequest last_request;
   cells::Batch batch;                           ///< The one that was opened last.
   std::function<void(ReloadAnswer)> on_reload;  ///< Called with script_mutex held.
+  std::function<void()> on_help = [] {};        ///< Before a message that leads to brief work.
 
  private:
   Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; }, 3);
@@ -146,6 +154,7 @@ class Daemon {
       spawn_lease_gateway(system_, {dispatcher_, reader_, lease_names, [] { return wall_now; }});
   BatchStore batch_store_ = spawn_batch_store(system_, script);
   BatchDesk desk_;
+  std::shared_ptr<LiveSettings> settings_;
   http::Server server_;
   std::uint16_t port_ = 0;
 };

@@ -223,6 +223,11 @@ TEST_CASE("a wait ends with an empty list") {
     CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w","wait_ms":1})").body ==
           Value{{"leases", Value::array()}});
   }
+  SECTION("when the tokens changed just before it began") {
+    daemon.on_help = [&daemon] { daemon.change_tokens({}); };
+    CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w","wait_ms":60000})").body ==
+          Value{{"leases", Value::array()}});
+  }
   SECTION("when celld stops") {
     daemon.stop_leasing();
     daemon.script->request_leases = [](const cells::RequestLeases&) {

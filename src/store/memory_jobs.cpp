@@ -103,7 +103,7 @@ BacklogsListed MemoryJobs::apply(const ListBacklogs& request) const {
     for (auto backlog = resumed ? open.upper_bound(after) : open.begin(); backlog != open.end();
          ++backlog) {
       if (listed.backlogs.size() >= request.limit) return listed;
-      const auto kept = jobs_.at(*backlog->second.begin()).job->durability;
+      const auto kept = jobs_.at(std::get<3>(*backlog->second.begin())).job->durability;
       if (request.durability && *request.durability != kept) continue;
       listed.backlogs.push_back({cell->first, backlog->first.first, backlog->first.second});
       listed.jobs.push_back(backlog->second.size());
@@ -118,16 +118,13 @@ JobsMoved MemoryJobs::apply(const MoveJobs& request) {
   if (cell == cells_.end() || request.from.cell == request.to) return answer;
   const auto backlog = cell->second.open.find({request.from.customer, request.from.product});
   if (backlog == cell->second.open.end()) return answer;
-  // (lane if runnable, turn, place, id)
-  std::set<std::tuple<std::string, std::optional<std::int64_t>, JobId, JobId>> moving;
-  for (const auto id : backlog->second) {
-    const auto& [job, marks] = jobs_.at(id);
-    if (job->state == JobState::running && !request.running_too) continue;
-    const auto lane = is_runnable(job->state, marks) ? job->lane : std::string{};
-    moving.emplace(lane, turn_of(*job, marks, 0), job->place, id);
+  std::vector<JobId> moving;
+  for (const auto& [lane, turn, place, id] : backlog->second) {
+    if (moving.size() == request.limit) break;
+    const bool is_running = jobs_.at(id).job->state == JobState::running;
+    if (!is_running || request.running_too) moving.push_back(id);
   }
-  for (const auto& [lane, turn, place, id] : moving) {
-    if (answer.moved == request.limit) break;
+  for (const auto id : moving) {
     auto& stored = jobs_.at(id);
     auto job = std::make_shared<Job>(*stored.job);
     job->cell = request.to;
@@ -694,6 +691,12 @@ void MemoryJobs::change(StoredJob& stored, JobPtr job, LineMarks marks) {
   changed_ = true;
 }
 
+MemoryJobs::MoveRank MemoryJobs::move_rank_of(const StoredJob& stored) {
+  const Job& job = *stored.job;
+  return {is_runnable(job.state, stored.marks) ? job.lane : std::string{},
+          turn_of(job, stored.marks, 0), job.place, job.id};
+}
+
 void MemoryJobs::add_to_indexes(const StoredJob& stored) {
   const Job& job = *stored.job;
   if (!is_open(job)) {
@@ -701,7 +704,7 @@ void MemoryJobs::add_to_indexes(const StoredJob& stored) {
     return;
   }
   auto& cell = cells_[job.cell];
-  cell.open[routing_key_of(job)].insert(job.id);
+  cell.open[routing_key_of(job)].insert(move_rank_of(stored));
   if (!is_ended(job.state)) {
     for (auto* counts : {&cell.counts, &cell.by_customer[job.spec->customer]}) {
       ++(*counts)[job.state];
@@ -724,7 +727,7 @@ void MemoryJobs::remove_from_indexes(const StoredJob& stored) {
   }
   auto& cell = cells_.at(job.cell);
   const auto open = cell.open.find(routing_key_of(job));
-  open->second.erase(job.id);
+  open->second.erase(move_rank_of(stored));
   if (open->second.empty()) cell.open.erase(open);
   if (!is_ended(job.state)) {
     const auto customer = cell.by_customer.find(job.spec->customer);

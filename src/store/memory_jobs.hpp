@@ -104,15 +104,19 @@ class MemoryJobs {
   /// (-priority, place, id): best first.
   using Rank = std::tuple<int, cells::JobId, cells::JobId>;
   using Lane = std::map<std::string, std::map<Rank, cells::JobPtr>>;  ///< By customer.
+  /// (Lane if runnable, turn, place, id): the order in which MoveJobs takes jobs.
+  using MoveRank = std::tuple<std::string, std::optional<std::int64_t>, cells::JobId, cells::JobId>;
   struct Cell {
     cells::JobCounts counts;               ///< Of unfinished jobs.
     std::map<std::string, Lane> runnable;  ///< By the name of the lane.
     std::set<std::pair<cells::WallTime, cells::JobId>> due;
     std::set<cells::JobId> running;
     std::set<cells::JobId> held;
-    std::map<RoutingKey, std::set<cells::JobId>> open;
+    std::map<RoutingKey, std::set<MoveRank>> open;
     std::map<std::string, cells::JobCounts> by_customer;  ///< Of unfinished jobs; no empty counts.
   };
+  static MoveRank move_rank_of(const StoredJob& stored);
+
   /// The jobs of one entity that have a place, as (place, id).
   using Line = std::set<std::pair<cells::JobId, cells::JobId>>;
   struct ByEntity {

@@ -14,6 +14,9 @@ struct ReadLimits {
   /// Keys of one routing key and turn that FindOldestQueued passes over. After these, a search for
   /// the next turn is cheaper than passing over the rest.
   std::size_t passed_max = 8;
+  /// Jobs of one cell whose state FindOldestQueued looks up. After these, it takes the next job for
+  /// a queued one, although that may be waiting for another attempt.
+  std::size_t states_max = 256;
 };
 
 }  // namespace celld::store

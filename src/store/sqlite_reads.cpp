@@ -224,8 +224,8 @@ OldestQueued SqliteReads::read(const FindOldestQueued& request) {
   return oldest;
 }
 
-/// The lowest place of a queued job of the cell among the indexed jobs. Looks at the first jobs of
-/// each routing key and turn.
+/// The lowest place of a queued job of the cell among the indexed jobs, or a lower one, if many
+/// jobs wait for another attempt. Looks at the first jobs of each routing key and turn.
 std::int64_t SqliteReads::oldest_indexed(std::int64_t cell) {
   const ResetAtEnd reset{select_turns_};
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
@@ -234,6 +234,7 @@ std::int64_t SqliteReads::oldest_indexed(std::int64_t cell) {
   std::int64_t routing_key = least;
   std::int64_t turn = least;
   bool has_more = false;  // Of this routing key and turn, jobs that may be the oldest.
+  std::size_t states = 0;
   for (std::size_t passed = 0; select_turns_.step();) {
     if (select_turns_.integer(0) != routing_key || select_turns_.integer(1) != turn) {
       routing_key = select_turns_.integer(0);
@@ -243,7 +244,7 @@ std::int64_t SqliteReads::oldest_indexed(std::int64_t cell) {
     }
     const auto place = select_turns_.integer(2);
     if (has_more && place < oldest) {
-      if (!is_queued(select_turns_.integer(3))) continue;
+      if (states++ < limits_.states_max && !is_queued(select_turns_.integer(3))) continue;
       oldest = place;
     }
     has_more = false;

@@ -372,6 +372,29 @@ TEST_CASE("the search for the oldest job passes over any number of jobs that are
   CHECK(thousands.count < 10);
 }
 
+TEST_CASE("the search for the oldest job looks at a bounded number of jobs that are tried again") {
+  celld::store::SqliteOptions options;
+  options.writes.generation_jobs = 2;
+  SqliteUnderTest under_test{options};
+  Client client{under_test};
+  constexpr JobId retried = 9;
+  for (JobId id = 1; id <= retried; ++id) {
+    const auto job = sketch_job({.id = id, .entity = std::to_string(id)});
+    client.ask(InsertJob{job});
+    const auto claimed = running(job, {id, 1});
+    client.tell(ClaimJob{claimed});
+    client.ask(RecordJob{{id, 1}, retrying(claimed, at_ms(9))});
+  }
+  client.ask(InsertJob{sketch_job({.id = retried + 1, .entity = "last"})});
+  client.ask(AdvanceDue{acme_cell, at_ms(9)});
+  const auto oldest = [&](std::size_t states_max) {
+    celld::store::SqliteReads reads{under_test.database(), {.states_max = states_max}};
+    return reads.read(FindOldestQueued{{acme_cell}}).places.at(0);
+  };
+  CHECK(oldest(retried) == retried + 1);
+  CHECK(oldest(4) == 5);
+}
+
 TEST_CASE("a reader remembers the names of a limited number of cells and routing keys") {
   SqliteUnderTest under_test;
   Client client{under_test};

@@ -183,9 +183,11 @@ void CommandCall::end(CommandEnd end) {
   read_rest(errors_);
   for (auto* pipe : {&input_, &output_, &errors_}) pipe->reset();
   auto result = result_of(end);
-  // `not_started` takes precedence over a timeout: it says that nothing has happened.
+  // `not_started` takes precedence over a timeout: it says that nothing has happened. A success
+  // counts, even if celld was about to kill the command.
   const bool not_started = result.end == End::not_started && cause_ != End::aborted;
-  if (cause_ && !not_started) result.end = *cause_;
+  const bool succeeded = result.end == End::exited && result.value == 0 && cause_ != End::too_large;
+  if (cause_ && !not_started && !succeeded) result.end = *cause_;
   result.output = std::move(answer_);
   result.errors = lines_.take();
   start_.ended(std::move(result));

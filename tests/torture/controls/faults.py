@@ -188,6 +188,21 @@ FAULTS = (
         "  }).detach();\n",
     ),
     Fault(
+        "late_kill",
+        "one command in a hundred is killed 5 s late",
+        "src/providers/command/call.cpp",
+        "  cause_ = cause;\n",
+        "  cause_ = cause;\n"
+        "  static std::atomic<unsigned> kills{0};\n"
+        '  if (fault::strikes("late_kill", kills, 100)) {\n'
+        "    const auto late = [](uv_timer_t* timer) {\n"
+        "      static_cast<CommandCall*>(timer->data)->kill_();\n"
+        "    };\n"
+        "    uv_timer_start(timer_.get(), late, 5000, 0);\n"
+        "    return;\n"
+        "  }\n",
+    ),
+    Fault(
         "ignored_shrink",
         "a pool that shrinks keeps its workers, and its dispatcher uses them",
         "cells/actors/job_worker_pool.cpp",

@@ -21,7 +21,7 @@ from answers import ANSWERS  # noqa: E402
 from crowd import Crowd  # noqa: E402
 from daemon import EndToEnd, wait_until  # noqa: E402
 from ground import TestBed  # noqa: E402
-from many_attempts import ManyAttempts  # noqa: E402
+from many_attempts import ManyAttempts, ProcessStarts  # noqa: E402
 from siege import Siege  # noqa: E402
 from soak import Soak  # noqa: E402
 from storms import Overload, Reloads, Resizes  # noqa: E402
@@ -108,6 +108,17 @@ class LateAborts(ManyAttempts):
         with mock.patch.multiple(Wakeups, slowness=lambda *_: 1.0, allowance_s=lambda *_: 0.0), \
                 self.assertRaisesRegex(AssertionError, "late by"):
             self.check_http_attempts()
+
+
+class LateKills(ManyAttempts):
+    variables = with_fault("late_kill")
+
+    def test_one_late_kill_of_a_command_in_a_hundred_is_reported(self):
+        """As above."""
+        with mock.patch.multiple(Wakeups, slowness=lambda *_: 1.0, allowance_s=lambda *_: 0.0), \
+                mock.patch.object(ProcessStarts, "longest_s", lambda *_: 0.0), \
+                self.assertRaisesRegex(AssertionError, "commands late by"):
+            self.check_commands()
 
 
 class Shrinking(Resizes):

@@ -28,6 +28,9 @@ using std::chrono::seconds;
 
 // How soon a disconnected client is forgotten.
 constexpr std::chrono::seconds waiters_check_interval{1};
+/// Waiting clients that have closed their sending side. Most of these have gone, and would keep
+/// their connections for as long as they asked to wait.
+constexpr std::size_t half_closed_max = 256;
 constexpr int cancel_attempts_max = 5;
 constexpr int reads_max = 2;  // At the same time.
 
@@ -352,7 +355,7 @@ class GatewayActor : public Gateway::base {
   void check_waiters() {
     check_armed_ = std::nullopt;
     answer_all(waiters_.take_expired(clock().now()));
-    waiters_.drop_gone();
+    answer_all(waiters_.take_gone(half_closed_max));
     arm_check();
   }
 

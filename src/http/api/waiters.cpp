@@ -51,12 +51,22 @@ std::vector<Waiter> Waiters::take_all() {
   return take_expired(Time::max());
 }
 
-void Waiters::drop_gone() {
-  for (auto entry = waiting_.begin(); entry != waiting_.end();) {
+std::vector<Waiter> Waiters::take_gone(std::size_t keep) {
+  std::vector<Waiter> answered;
+  std::size_t half_closed = 0;
+  for (auto entry = waiting_.end(); entry != waiting_.begin();) {
+    --entry;
+    const auto& responder = entry->second.waiter.responder;
+    if (responder.open_both_ways()) continue;
+    const bool is_connected = responder.connected();
+    if (is_connected && ++half_closed <= keep) continue;
     const auto next = std::next(entry);
-    if (!entry->second.waiter.responder.connected()) take(entry);
+    auto gone = take(entry);
+    gone.wait = std::chrono::seconds(0);
+    if (is_connected) answered.push_back(std::move(gone));
     entry = next;
   }
+  return answered;
 }
 
 std::optional<Waiters::Time> Waiters::next_deadline() const {

@@ -44,8 +44,10 @@ class Waiters {
   std::vector<Waiter> take_expired(Time now);
   std::vector<Waiter> take_all();
 
-  /// Forgets waiters whose client has disconnected.
-  void drop_gone();
+  /// Forgets waiters whose client has disconnected. Of those whose client has closed its sending
+  /// side, as most clients do that give up, removes and returns all but the `keep` with the latest
+  /// jobs; their `wait` is 0.
+  std::vector<Waiter> take_gone(std::size_t keep);
 
   /// The earliest deadline.
   std::optional<Time> next_deadline() const;

@@ -15,6 +15,8 @@ from siege import Siege
 from wire import JSON, request, submission
 
 LIVENESS = request("GET", "/livez")
+WAIT_S = 60
+WAITING = submission("w", f"Prefer: wait={WAIT_S}", delay_ms=600_000)
 SUBMISSION_HEAD = request("POST", "/v1/jobs", b"", JSON, "Content-Length: 500000")
 
 
@@ -196,27 +198,36 @@ class Scarcity(Siege):
         wait_until(lambda: self.descriptors() <= before, "the descriptors come back")
         self.wait_for_end(self.submit(job))
 
+    def test_waiting_clients_that_have_given_up_do_not_keep_their_connections(self):
+        """Such a client may have closed only its sending side: celld lets the latest 256 wait."""
+        self.start_siege()
+        before = self.descriptors()
+        with Crowd(self.daemon) as crowd:
+            crowd.join(600).send(WAITING)
+            wait_until(lambda: self.jobs() == 600, "all jobs are submitted")
+            self.assertGreaterEqual(self.descriptors(), before + 600)
+        wait_until(lambda: self.descriptors() <= before + 256, "their connections are closed",
+                   WAIT_S / 2)
+
+    def jobs(self):
+        return len(self.client.get("/v1/jobs", limit=1000).json["items"])
+
     def test_a_shutdown_under_attack_is_clean_and_in_time(self):
         """Clients that are slow, idle, waiting, or not reading do not delay it."""
         self.start_siege(write_timeout_ms=1000)
-        waiting = json.loads(submission("w").partition(b"\r\n\r\n")[2])
-        waiting["delay_ms"] = 600_000
         with contextlib.ExitStack() as stack:
             for data in (b"", b"GET /livez HTTP/1.1\r\nHost: x\r\nA", SUBMISSION_HEAD + b" " * 99,
-                         request("GET", "/v1/events"), LIVENESS,
-                         request("POST", "/v1/jobs", json.dumps(waiting).encode(), JSON,
-                                 "Prefer: wait=60")):
+                         request("GET", "/v1/events"), LIVENESS, WAITING):
                 crowd = stack.enter_context(Crowd(self.daemon))
                 crowd.join(100, receive_buffer=4096).send(data)
-            wait_until(lambda: len(self.client.get("/v1/jobs", limit=200).json["items"]) == 100,
-                       "all jobs are submitted")
+            wait_until(lambda: self.jobs() == 100, "all jobs are submitted")
             began = time.monotonic()
             self.client.close()
             self.assertEqual(self.daemon.stop(), 0)
             # The grace, and a margin.
             self.assert_in_time("the shutdown", time.monotonic() - began, 10 + 5)
         self.restart()
-        self.assertEqual(len(self.client.get("/v1/jobs", limit=200).json["items"]), 100)
+        self.assertEqual(self.jobs(), 100)
 
 
 class Readers(Siege):

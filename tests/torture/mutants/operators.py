@@ -25,6 +25,9 @@ GUARD = re.compile(r"^[ \t]*(?:if \([^\n{}]*\) (?:return|continue|break|throw)\b
                    re.MULTILINE)
 CALL = re.compile(r"^[ \t]*(?!return\b|co_|delete\b|throw\b|using\b|case\b|if\b|for\b|while\b|else\b)"
                   r"[A-Za-z_][\w.:>\-\[\]()*]*\([^;\n{}]*\);\n", re.MULTILINE)
+# A declaration has a type before its name.
+ASSIGNMENT = re.compile(r"^[ \t]*[A-Za-z_*][\w.>\-\[\]()*]* [-+|&]?= [^;\n{}]*;\n", re.MULTILINE)
+BOUND = re.compile(r"\bstd::(min|max)\b")
 ARGUMENTS = re.compile(r"(?<=[\w>])(?<!min)(?<!max)\(([\w.:*&>\-]+), ([\w.:*&>\-]+)\)")
 # In strings that hold SQL.
 SQL = re.compile(r"\b(SELECT|WHERE|UPDATE|DELETE FROM|ORDER BY|INSERT INTO|AND)\b")
@@ -84,6 +87,13 @@ def places(code):
     for match in CALL.finditer(code):
         if match[0].count("(") == match[0].count(")"):
             yield match.start(), "dropped call", match[0], ""
+    for match in ASSIGNMENT.finditer(code):
+        assigned = match[0].partition("= ")[0]
+        if assigned.count("(") == assigned.count(")"):
+            yield match.start(), "dropped assignment", match[0], ""
+    for match in BOUND.finditer(code):
+        other = "std::max" if match[1] == "min" else "std::min"
+        yield match.start(), "other bound", match[0], other
     for match in ARGUMENTS.finditer(code):
         if match[1] != match[2]:
             yield match.start(), "swapped arguments", match[0], f"({match[2]}, {match[1]})"

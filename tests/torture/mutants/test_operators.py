@@ -38,6 +38,17 @@ class Operators(unittest.TestCase):
         self.assert_made(text, "dropped call", "void f() {\n}\n")
         self.assert_made("  return f(x);\n", "dropped call")
 
+    def test_an_assignment_is_dropped_but_no_declaration(self):
+        text = "void f() {\n  x_->bytes[0] = 0;\n}\n"
+        self.assert_made(text, "dropped assignment", "void f() {\n}\n")
+        self.assert_made("  total -= size;\n", "dropped assignment", "")
+        for text in ("  int n = 1;\n", "  auto& x = y;\n", "  return a == b;\n", "  f(a = b);\n"):
+            self.assert_made(text, "dropped assignment")
+
+    def test_a_lower_bound_becomes_an_upper_one(self):
+        self.assert_made("x = std::min<int>(a, b);", "other bound", "x = std::max<int>(a, b);")
+        self.assert_made("x = std::max_element(a, b);", "other bound")
+
     def test_arguments_are_swapped(self):
         self.assert_made("f(a, b);", "swapped arguments", "f(b, a);")
         self.assert_made("std::min(a, b);", "swapped arguments")

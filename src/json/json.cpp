@@ -14,6 +14,7 @@ namespace {
 // Bounds on the faults of one document and on their pointers, which repeat the document's keys.
 constexpr std::size_t number_faults_max = 100;
 constexpr std::size_t number_fault_pointers_bytes_max = 64 << 10;
+constexpr const char* more_number_faults = "has more numbers out of range";
 
 /// Iterates over the text and publishes its position for the SAX handler, because nlohmann reports
 /// positions only for errors that it finds itself.
@@ -146,6 +147,8 @@ class Builder {
     if (faults.size() < number_faults_max && pointer_bytes_ < number_fault_pointers_bytes_max) {
       faults.push_back({pointer(), "is a number out of range"});
       pointer_bytes_ += faults.back().pointer.size();
+    } else if (faults.empty() || faults.back().detail != more_number_faults) {
+      faults.push_back({"", more_number_faults});
     }
     return true;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/config/checks.hpp"
+#include "src/providers/http/answer_limits.hpp"
 
 namespace celld::providers {
 namespace {
@@ -64,7 +65,7 @@ std::variant<std::string, NoOperationUrl> read_reference(const mappings::UrlSour
     return NoOperationUrl{
         "answered without the header `" + source.header + "`, the URL of its operation", true};
   }
-  auto parsed = json::parse(result.body);
+  auto parsed = json::parse(result.body, answer_limits);
   const auto* document = std::get_if<json::Document>(&parsed);
   if (document == nullptr) return NoOperationUrl{"answered with a body that is not JSON", true};
   const auto pointer = mappings::pointer_of(source.pointer);

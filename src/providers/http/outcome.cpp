@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "src/json/json.hpp"
+#include "src/providers/http/answer_limits.hpp"
 #include "src/providers/secrets.hpp"
 
 namespace celld::providers {
@@ -45,7 +46,7 @@ std::optional<std::string> read_properties(const json::Document& document,
   if (found == document.value.end()) return std::nullopt;
   if (!found->is_object()) return "answered with `properties` that are not an object";
   for (const auto& fault : document.number_faults) {
-    if (fault.pointer.starts_with("/properties/")) {
+    if (fault.pointer.empty() || fault.pointer.starts_with("/properties/")) {
       return "answered with a number in its properties that is out of range";
     }
   }
@@ -96,7 +97,7 @@ CallOutcome interpret_success(const std::string& service, const HttpResult& resu
   CallOutcome outcome;
   outcome.kind = Kind::succeeded;
   if (is_blank(result.body)) return outcome;
-  const auto parsed = json::parse(result.body);
+  const auto parsed = json::parse(result.body, answer_limits);
   const auto* document = std::get_if<json::Document>(&parsed);
   if (document == nullptr || !document->value.is_object()) {
     return invalid_response(service, "answered with a body that is not a JSON object");
@@ -126,7 +127,7 @@ CallOutcome interpret_rejection(const std::string& service, const HttpResult& re
   auto outcome = failure(
       Kind::rejected, "provider_rejected",
       service + " refused the request with HTTP status " + std::to_string(result.status) + ".");
-  const auto parsed = json::parse(result.body);
+  const auto parsed = json::parse(result.body, answer_limits);
   const auto* document = std::get_if<json::Document>(&parsed);
   if (document == nullptr || !document->value.is_object()) return outcome;
   if (auto code = string_member(document->value, "code"); is_code(code)) {

@@ -85,8 +85,12 @@ struct Counter {
 };
 
 void check_number_faults(const Document& document) {
-  must(document.number_faults.size() <= 100, "faults are bounded");
+  must(document.number_faults.size() <= 101, "faults are bounded");
   for (const json::Fault& fault : document.number_faults) {
+    if (fault.detail != "is a number out of range") {
+      must(&fault == &document.number_faults.back(), "the last fault stands for more");
+      continue;
+    }
     const Value::json_pointer pointer(fault.pointer);
     must(document.value.contains(pointer) || fault.pointer.empty(), "a fault points to a value");
     must(document.value.at(pointer).is_null(),

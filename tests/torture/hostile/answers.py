@@ -114,6 +114,7 @@ def redirect(rng):
 
 ANY_REDIRECT = status(r"30[12378]")
 PROVIDER_ERROR = "provider_error", r"{} answered with HTTP status \d+(: .*)?\."
+TOO_MANY_PROPERTIES = "invalid_response", r"{} answered with more than 256 KiB of properties\."
 ANYTHING = (SUCCESS, OUT_OF_TIME, BROKEN, NOT_HTTP, TOO_LARGE, NOT_JSON, PROVIDER_ERROR,
             ("provider_rejected", ".*"), status(r"\d+"))
 
@@ -160,10 +161,9 @@ ANSWERS = [HostileBehaviour(*row[:3], **(row[3] if len(row) > 3 else {})) for ro
      (NOT_JSON,)),
     ("sends-a-gzip-bomb-as-its-transfer", lambda rng: raw(
         OK + b"Transfer-Encoding: gzip\r\n\r\n" + GZIP_BOMB), (TOO_LARGE, BROKEN, NOT_HTTP)),
-    ("sends-a-million-values", lambda rng: answer(200, NODES_BOMB), (NOT_JSON,)),
+    ("sends-a-million-values", lambda rng: answer(200, NODES_BOMB), (TOO_MANY_PROPERTIES,)),
     ("sends-a-million-brackets", lambda rng: answer(200, DEPTH_BOMB), (NOT_JSON,)),
-    ("sends-too-many-properties", lambda rng: answer(200, PROPERTIES_BOMB),
-     (("invalid_response", r"{} answered with more than 256 KiB of properties\."),)),
+    ("sends-too-many-properties", lambda rng: answer(200, PROPERTIES_BOMB), (TOO_MANY_PROPERTIES,)),
     ("sends-too-many-messages", lambda rng: answer(200, MESSAGES_FLOOD), (SUCCESS,)),
 
     # Lengths.

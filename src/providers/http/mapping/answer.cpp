@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/providers/http/answer_limits.hpp"
 #include "src/providers/http/outcome.hpp"
 
 namespace celld::providers::mappings {
@@ -14,7 +15,7 @@ using cells::CallOutcome;
 
 /// The document in the body; nothing if the body is not JSON.
 std::optional<json::Document> parse_body(const HttpResult& result) {
-  auto parsed = json::parse(result.body);
+  auto parsed = json::parse(result.body, answer_limits);
   if (auto* document = std::get_if<json::Document>(&parsed)) return std::move(*document);
   return std::nullopt;
 }
@@ -32,12 +33,13 @@ std::optional<Verdict> verdict_on(const AnswerRules& rules, int status) {
   return success && !names_done ? std::optional(Verdict::done) : std::nullopt;
 }
 
-/// Whether a number at `path`, or below it, is out of range.
+/// Whether a number at `path`, or below it, may be out of range.
 bool has_number_fault(const json::Document& document, const Path& path) {
   const std::string pointer = pointer_of(path);
   return std::any_of(document.number_faults.begin(), document.number_faults.end(),
                      [&](const json::Fault& fault) {
-                       return fault.pointer == pointer || fault.pointer.starts_with(pointer + "/");
+                       return fault.pointer.empty() || fault.pointer == pointer ||
+                              fault.pointer.starts_with(pointer + "/");
                      });
 }
 

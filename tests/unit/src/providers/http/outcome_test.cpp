@@ -87,6 +87,20 @@ TEST_CASE("a success of the wrong shape is invalid") {
 
 TEST_CASE("a number out of range matters only in the properties") {
   CHECK(outcome_of(200, R"({"other": 99999999999999999999999})").kind == Kind::succeeded);
+  // More than are listed: any of the properties may have one.
+  std::string many = R"({"other": [)";
+  for (int i = 0; i < 200; ++i) many += "1e999,";
+  CHECK(outcome_of(200, many + "1]}").kind == Kind::succeeded);
+  check_invalid(outcome_of(200, many + R"(1], "properties": {"n": 1e999}})"));
+}
+
+TEST_CASE("an answer may have as many values as fit into it") {
+  std::string values = "[0";
+  for (int i = 0; i < 100'000; ++i) values += ",0";
+  const auto outcome =
+      outcome_of(200, R"({"other":)" + values + R"(],"properties":{"p":)" + values + "]}}");
+  REQUIRE(outcome.kind == Kind::succeeded);
+  CHECK(outcome.properties.at("p") == values + "]");
 }
 
 TEST_CASE("256 KiB of properties are accepted, and no more") {

@@ -120,17 +120,29 @@ CallOutcome read_failure(json::ObjectReader& reader, Faults& faults) {
   return outcome;
 }
 
-Report read_report(const json::Value& value, const std::string& pointer, Faults& faults) {
+/// Removes and returns the faults whose pointers begin so.
+Faults take_below(const std::string& pointer, Faults& faults) {
+  const auto first = std::stable_partition(
+      faults.begin(), faults.end(),
+      [&](const json::Fault& fault) { return !fault.pointer.starts_with(pointer); });
+  Faults taken(std::make_move_iterator(first), std::make_move_iterator(faults.end()));
+  faults.erase(first, faults.end());
+  return taken;
+}
+
+/// `of_lease` has the faults that the report's numbers have.
+Report read_report(const json::Value& value, const std::string& pointer, Faults of_lease,
+                   Faults& faults) {
   Report report;
-  Faults of_lease;
   json::ObjectReader reader(value, pointer, of_lease);
   reader.require({"lease", "outcome"});
-  report.lease = reader.string("lease").value_or("");
+  const auto name = reader.string("lease", 0, std::string::npos);
   // Without a name, no result could be assigned to the report.
-  if (report.lease.empty()) {
+  if (!name) {
     faults.push_back({json::pointer_to(pointer, "lease"), "must be the name of a lease"});
     return report;
   }
+  report.lease = *name;
   const auto outcome = reader.string("outcome");  // If there is none, its fault is listed already.
   if (outcome == "complete") {
     report.outcome = read_completion(reader, of_lease);
@@ -196,12 +208,14 @@ std::variant<std::vector<Report>, Problem> parse_reports(const http::Request& re
   using Reports = std::vector<Report>;
   const auto read = [](const json::Value& body, Faults& faults) {
     Reports reports;
-    if (!body.is_array() || body.empty() || body.size() > reports_max) {
-      faults.push_back({"", "must be an array of 1 to 1000 reports"});
+    if (!body.is_array() || body.size() > reports_max) {
+      faults.push_back({"", "must be an array of up to 1000 reports"});
       return reports;
     }
     for (std::size_t i = 0; i < body.size(); ++i) {
-      reports.push_back(read_report(body[i], json::pointer_to("", i), faults));
+      const auto pointer = json::pointer_to("", i);
+      auto of_report = take_below(pointer + "/", faults);
+      reports.push_back(read_report(body[i], pointer, std::move(of_report), faults));
     }
     return reports;
   };

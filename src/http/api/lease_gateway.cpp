@@ -338,6 +338,9 @@ class LeaseGatewayActor : public LeaseGateway::base {
 
   /// Answers once every report has been dealt with.
   void post_reports(const PostReports& order) {
+    if (order.reports.empty()) {
+      return order.responder.answer(json_response(json::dump({{"results", json::Value::array()}})));
+    }
     struct Gathered {
       json::Value results = json::Value::array();
       std::size_t missing;

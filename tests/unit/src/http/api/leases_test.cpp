@@ -211,7 +211,7 @@ TEST_CASE("what a worker asks for is checked") {
   CHECK(errors_of(post_to(daemon, path("/complete"), large)) ==
         Value{{"/properties", "must not exceed 256 KiB"}});
   CHECK(errors_of(post_to(daemon, "/v1/leases/report", "{}")) ==
-        Value{{"", "must be an array of 1 to 1000 reports"}});
+        Value{{"", "must be an array of up to 1000 reports"}});
   CHECK(errors_of(post_to(daemon, "/v1/leases/report", R"([{"outcome":"complete"},7])")) ==
         Value{{"/0/lease", "must be the name of a lease"},
               {"/1/lease", "must be the name of a lease"}});
@@ -406,7 +406,8 @@ TEST_CASE("many reports are answered one by one") {
                          {{"lease", good}, {"outcome", "fail"}},
                          {{"lease", good}, {"outcome", "perhaps"}},
                          {{"lease", good}},
-                         {{"lease", good}, {"outcome", 7}}};
+                         {{"lease", good}, {"outcome", 7}},
+                         {{"lease", ""}, {"outcome", "complete"}}};
   const auto answer = post_to(daemon, "/v1/leases/report", celld::json::dump(reports));
   CHECK(answer.status == 200);
   CHECK(answer.body ==
@@ -426,7 +427,29 @@ TEST_CASE("many reports are answered one by one") {
                  {"errors", {{{"pointer", "/5/outcome"}, {"detail", "is required"}}}}},
                 {{"lease", good},
                  {"status", 422},
-                 {"errors", {{{"pointer", "/6/outcome"}, {"detail", "must be a string"}}}}}}}});
+                 {"errors", {{{"pointer", "/6/outcome"}, {"detail", "must be a string"}}}}},
+                {{"lease", ""}, {"status", 409}}}}});
+  CHECK(post_to(daemon, "/v1/leases/report", "[]").body == Value{{"results", Value::array()}});
+}
+
+TEST_CASE("a number out of range refuses only the report that has it") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  const std::string good = lease_names.name({42, a_lease});
+  std::string reports = "[";
+  for (const auto* number : {"1", "1e999", "2"}) {
+    reports +=
+        R"({"outcome":"complete","lease":")" + good + R"(","properties":{"n":)" + number + "}},";
+  }
+  reports.back() = ']';
+  const auto answer = post_to(daemon, "/v1/leases/report", reports);
+  REQUIRE(answer.status == 200);
+  const auto& results = answer.body["results"];
+  CHECK(results[0]["status"] == 200);
+  CHECK(results[1]["status"] == 422);
+  CHECK(results[1]["errors"] ==
+        Value{{{"pointer", "/1/properties/n"}, {"detail", "is a number out of range"}}});
+  CHECK(results[2]["status"] == 200);
 }
 
 TEST_CASE("a report may be nested as deep as the completion that it stands for") {

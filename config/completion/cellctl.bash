@@ -75,7 +75,7 @@ _cellctl() {
     'quota show') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'quota set') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'quota reset') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
-    'service list') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
+    'service list') words='--limit --cursor --all --watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service show') words='--watch --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'service reset') words='--url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;
     'worker') words='--service --exec --name --concurrency --grace -q --quiet --url --token-file --cacert --client-cert --client-key --request-timeout --json -h --help --version' ;;

@@ -18,10 +18,7 @@ std::string path_of(const std::string& id) {
 }
 
 ExitCode batch_list(Session& session, const Arguments& arguments) {
-  Listing listing{.path = "/v1/batches", .query = {}, .what = "batches"};
-  if (auto limit = arguments.text("--limit")) listing.query.emplace_back("limit", *limit);
-  if (auto cursor = arguments.text("--cursor")) listing.query.emplace_back("cursor", *cursor);
-  return show_listing<BatchTable>(session, arguments, listing, [] { return BatchTable(); });
+  return show_unfiltered<BatchTable>(session, arguments, "batches");
 }
 
 ExitCode batch_show(Session& session, const Arguments& arguments) {

@@ -35,10 +35,7 @@ ExitCode change(Session& session, const Request& request) {
 }
 
 ExitCode cell_list(Session& session, const Arguments& arguments) {
-  Listing listing{.path = "/v1/cells", .query = {}, .what = "cells"};
-  if (auto limit = arguments.text("--limit")) listing.query.emplace_back("limit", *limit);
-  if (auto cursor = arguments.text("--cursor")) listing.query.emplace_back("cursor", *cursor);
-  return show_listing<CellTable>(session, arguments, listing, [] { return CellTable(); });
+  return show_unfiltered<CellTable>(session, arguments, "cells");
 }
 
 ExitCode cell_get(Session& session, const Arguments& arguments) {

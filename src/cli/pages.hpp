@@ -51,4 +51,16 @@ ExitCode show_listing(Session& session, const Arguments& arguments, const Listin
   return code;
 }
 
+/// The same for a list without filters, whose path is /v1/ and what its items are.
+template <class ItemTable>
+ExitCode show_unfiltered(Session& session, const Arguments& arguments, const std::string& what) {
+  Listing listing{.path = "/v1/" + what, .query = {}, .what = what};
+  for (const auto* name : {"limit", "cursor"}) {
+    if (auto value = arguments.text("--" + std::string(name))) {
+      listing.query.emplace_back(name, *value);
+    }
+  }
+  return show_listing<ItemTable>(session, arguments, listing, [] { return ItemTable(); });
+}
+
 }  // namespace celld::cli

@@ -37,10 +37,7 @@ Answer put(Session& session, const std::string& name, const json::Value& schedul
 }
 
 ExitCode schedule_list(Session& session, const Arguments& arguments) {
-  Listing listing{.path = "/v1/schedules", .query = {}, .what = "schedules"};
-  if (auto limit = arguments.text("--limit")) listing.query.emplace_back("limit", *limit);
-  if (auto cursor = arguments.text("--cursor")) listing.query.emplace_back("cursor", *cursor);
-  return show_listing<ScheduleTable>(session, arguments, listing, [] { return ScheduleTable(); });
+  return show_unfiltered<ScheduleTable>(session, arguments, "schedules");
 }
 
 ExitCode schedule_get(Session& session, const Arguments& arguments) {

@@ -9,14 +9,7 @@ namespace celld::cli {
 namespace {
 
 ExitCode service_list(Session& session, const Arguments& arguments) {
-  return show(session, arguments, [&] {
-    const Answer answer = session.ask({.path = "/v1/services"});
-    if (session.json()) return View{.text = json_line(session, answer.body)};
-    ServiceTable table;
-    const json::Value document = document_of(answer);
-    for (const json::Value& service : elements_at(document, {"items"})) table.add(service);
-    return View{.text = table.text(session.out().look())};
-  });
+  return show_unfiltered<ServiceTable>(session, arguments, "services");
 }
 
 ExitCode service_show(Session& session, const Arguments& arguments) {
@@ -56,7 +49,7 @@ void add_service_list(Commands& commands) {
                    {"list services", "Shows the calls in flight and the calls ended per second.",
                     "cellctl service list --watch"},
                    service_list);
-  add_watch(verb);
+  add_page_flags(verb);
 }
 
 void add_service_show(Commands& commands) {

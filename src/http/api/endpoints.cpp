@@ -330,8 +330,11 @@ void get_all_leases(const Call& call) {
 // --- The configuration ---------------------------------------------------------------------------
 
 void get_services(const Call& call) {
-  if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
-  call.send(GetServices{call.api.settings->get(), call.responder});
+  auto parsed = parse_service_query(call.request.query);
+  if (auto* faults = std::get_if<Faults>(&parsed))
+    return call.refuse(invalid_request(std::move(*faults)));
+  call.send(GetServices{std::get<ListServicesByName>(std::move(parsed)), call.api.settings->get(),
+                        call.responder});
 }
 
 void get_service(const Call& call) {

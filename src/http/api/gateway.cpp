@@ -439,8 +439,8 @@ class GatewayActor : public Gateway::base {
     ask<cells::ServicesListed>(
         dispatcher_, cells::ListServices{}, order.responder,
         [order](const cells::ServicesListed& reply) {
-          order.responder.answer(
-              json_response(200, service_list_json(reply.services, order.settings->service_types)));
+          order.responder.answer(json_response(
+              200, service_list_json(reply.services, order.settings->service_types, order.list)));
         });
   }
 

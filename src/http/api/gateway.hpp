@@ -14,6 +14,7 @@
 #include "src/http/api/event_feed.hpp"
 #include "src/http/api/job_page.hpp"
 #include "src/http/api/problem.hpp"
+#include "src/http/api/query.hpp"
 #include "src/http/api/settings.hpp"
 #include "src/http/server.hpp"
 
@@ -93,6 +94,7 @@ struct PostCellState {
 };
 
 struct GetServices {
+  ListServicesByName list;
   std::shared_ptr<const Settings> settings;
   http::Responder responder;
 };

@@ -127,6 +127,24 @@ Faults take_all(const Query& query, const Takers& takers,
   return faults;
 }
 
+/// `what` is in the list, in order of their names.
+template <class List>
+std::variant<List, Faults> parse_list_by_name(const Query& query, const char* what) {
+  List list;
+  const Takers takers = {
+      {"limit", limit_into(list.limit)},
+      {"cursor",
+       [&](const std::string& value) -> std::string {
+         if (!config::is_name(value)) return std::string("is not a cursor from a list of ") + what;
+         list.after = value;
+         return "";
+       }},
+  };
+  Faults faults = take_all(query, takers, nullptr);
+  if (!faults.empty()) return faults;
+  return list;
+}
+
 }  // namespace
 
 std::variant<cells::ListJobs, Faults> parse_job_query(const Query& query) {
@@ -189,19 +207,11 @@ std::variant<cells::ListBatches, Faults> parse_batch_query(const Query& query) {
 }
 
 std::variant<cells::ListSchedules, Faults> parse_schedule_query(const Query& query) {
-  cells::ListSchedules list;
-  const Takers takers = {
-      {"limit", limit_into(list.limit)},
-      {"cursor",
-       [&](const std::string& value) -> std::string {
-         if (!config::is_name(value)) return "is not a cursor from a list of schedules";
-         list.after = value;
-         return "";
-       }},
-  };
-  Faults faults = take_all(query, takers, nullptr);
-  if (!faults.empty()) return faults;
-  return list;
+  return parse_list_by_name<cells::ListSchedules>(query, "schedules");
+}
+
+std::variant<ListServicesByName, Faults> parse_service_query(const Query& query) {
+  return parse_list_by_name<ListServicesByName>(query, "services");
 }
 
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query) {
@@ -259,7 +269,7 @@ std::string lease_cursor(const cells::Lease& after) {
   return to_string(after);
 }
 
-std::string schedule_cursor(const std::string& after) {
+std::string name_cursor(const std::string& after) {
   return after;
 }
 

@@ -2,6 +2,7 @@
 // once.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,13 @@ std::variant<cells::ListBatches, Faults> parse_batch_query(const Query& query);
 /// GET /v1/schedules
 std::variant<cells::ListSchedules, Faults> parse_schedule_query(const Query& query);
 
+/// GET /v1/services
+struct ListServicesByName {
+  std::string after{};  ///< The services that follow this name; empty: all.
+  std::size_t limit = 50;
+};
+std::variant<ListServicesByName, Faults> parse_service_query(const Query& query);
+
 /// GET /v1/cells
 std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query);
 
@@ -46,6 +54,6 @@ Faults refuse_query(const Query& query);
 std::string job_cursor(cells::JobId before);
 std::string cell_cursor(const cells::CellKey& after);
 std::string lease_cursor(const cells::Lease& after);
-std::string schedule_cursor(const std::string& after);
+std::string name_cursor(const std::string& after);
 
 }  // namespace celld::api

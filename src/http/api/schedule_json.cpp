@@ -42,7 +42,7 @@ std::string schedule_list_json(const cells::SchedulesListed& page) {
     out += schedule_json(schedule);
   }
   out += "],\"next_cursor\":";
-  out += page.more ? json::quote(schedule_cursor(page.schedules.back().name)) : "null";
+  out += page.more ? json::quote(name_cursor(page.schedules.back().name)) : "null";
   return out += '}';
 }
 

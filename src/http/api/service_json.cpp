@@ -47,13 +47,23 @@ std::string service_json(const std::string& name, const std::string& type,
 }
 
 std::string service_list_json(const std::map<std::string, cells::ServiceStatus>& services,
-                              const std::map<std::string, std::string>& types) {
+                              const std::map<std::string, std::string>& types,
+                              const ListServicesByName& list) {
   json::Value items = json::Value::array();
-  for (const auto& [name, status] : services) {
+  json::Value next;
+  std::string last;
+  for (auto at = services.upper_bound(list.after); at != services.end(); ++at) {
+    const auto& [name, status] = *at;
     const auto type = types.find(name);
-    if (type != types.end()) items.push_back(service(name, type->second, status));
+    if (type == types.end()) continue;
+    if (items.size() == list.limit) {
+      next = name_cursor(last);
+      break;
+    }
+    items.push_back(service(name, type->second, status));
+    last = name;
   }
-  return json::dump({{"items", std::move(items)}, {"next_cursor", nullptr}});
+  return json::dump({{"items", std::move(items)}, {"next_cursor", std::move(next)}});
 }
 
 }  // namespace celld::api

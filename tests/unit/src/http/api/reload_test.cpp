@@ -117,7 +117,29 @@ TEST_CASE("the services are listed with the engine's figures") {
        "rates": {"ended_per_s": 1.235}, "circuit": {"state": "closed", "since": null, "why": null},
        "held_until": null}
       ], "next_cursor": null})"));
-  CHECK(get(daemon, "/v1/services?limit=1").status == 422);
+  CHECK(get(daemon, "/v1/services?x=1").status == 422);
+  CHECK(get(daemon, "/v1/services?limit=0").status == 422);
+  CHECK(get(daemon, "/v1/services?cursor=a%20b").status == 422);
+}
+
+TEST_CASE("a list of services has pages") {
+  Daemon daemon;
+  daemon.script->list_services = [](const cells::ListServices&) {
+    cells::ServicesListed listed;
+    for (const auto* name : {"dns", "gone", "new", "vm"}) listed.services[name] = {};
+    return listed;
+  };
+  const auto page = [&](const std::string& query) {
+    const auto body = get(daemon, "/v1/services" + query).body;
+    std::vector<std::string> names;
+    for (const auto& item : body["items"]) names.push_back(item["service"]);
+    return std::pair{names, body["next_cursor"]};
+  };
+  using Names = std::vector<std::string>;
+  CHECK(page("?limit=2") == std::pair{Names{"dns", "new"}, json::Value("new")});
+  CHECK(page("?limit=2&cursor=new") == std::pair{Names{"vm"}, json::Value()});
+  CHECK(page("?limit=3") == std::pair{Names{"dns", "new", "vm"}, json::Value()});
+  CHECK(page("?cursor=vm") == std::pair{Names{}, json::Value()});
 }
 
 TEST_CASE("a list of services is a 503 if the engine fails") {

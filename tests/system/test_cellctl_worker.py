@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -89,6 +90,15 @@ class LostAnswer(Forgetful):
         return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
 
 
+class Flaky(Canned):
+    """Answers only the fifth request."""
+
+    def response(self):
+        if len(self.requests) == 5:
+            return 200, {"Content-Type": "application/json"}, b'{"items": []}'
+        return 503, {}, b"overloaded"
+
+
 class Pages(Forgetful):
     """Has two leases of the worker, each on a page of its own."""
 
@@ -123,11 +133,11 @@ class Worker(CellctlTest):
     def submit_vm(self, entity="a", **changes):
         return self.submit(a_job(entity, **{"services": ["vm"], **changes}))
 
-    def work(self, command, *arguments, name="host-1", log=None, **environment):
+    def work(self, command, *arguments, name="host-1", log=None, service="vm", **environment):
         """A worker whose command runs in the test's directory. Its log is NAME.log or LOG.log."""
         with open(self.path((log or name) + ".log"), "ab") as log:
             process = subprocess.Popen(
-                [binary(), "worker", "--service", "vm", "--exec", command, "--name", name,
+                [binary(), "worker", "--service", service, "--exec", command, "--name", name,
                  *arguments],
                 env=self.environment(**environment), cwd=self.directory, stderr=log,
                 stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
@@ -182,6 +192,33 @@ class Worker(CellctlTest):
     def test_a_worker_whose_request_was_late_asks_again(self):
         worker = self.work("true", CELLD_URL=self.serve(Late)[0])
         self.await_log("trying again in 42s")
+        self.stop(worker)
+
+    def test_an_answer_ends_a_row_of_longer_and_longer_pauses(self):
+        worker = self.work("true", CELLD_URL=self.serve(Flaky)[0])
+        wait_until(lambda: self.log().count("trying again in ") >= 5, "the fifth pause")
+        self.assertRegex(self.log().split("trying again in ")[5], r"\A\d+ms\n")  # Below a second.
+        self.stop(worker)
+
+    def test_a_request_for_leases_may_take_longer_than_others(self):
+        self.start()
+        worker = self.work("true", "--request-timeout", "1s")
+        waits = 'celld_lease_requests_waiting{service="vm"} 1'
+        wait_until(lambda: waits in self.client.request("GET", "/metrics").body.decode(),
+                   "the worker waits")
+        time.sleep(1.5)
+        self.assertEqual(self.wait_for_end(self.submit_vm())["state"], "succeeded")
+        self.stop(worker)
+        self.assertNotIn("trying again", self.log())
+
+    def test_a_worker_may_open_as_many_files_as_the_system_allows(self):
+        self.start()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+        worker = self.work("true")
+        self.await_log("runs up to")
+        self.assertEqual(resource.prlimit(worker.pid, resource.RLIMIT_NOFILE), (hard, hard))
         self.stop(worker)
 
     def test_a_lease_whose_answer_was_lost_is_taken_up(self):
@@ -382,6 +419,17 @@ class Worker(CellctlTest):
         self.assert_in_time("the end of the command", time.monotonic() - begun, 2.0)
         self.daemon.signal(signal.SIGCONT)
 
+    def test_a_heartbeat_without_an_answer_is_given_up_after_five_seconds(self):
+        self.start(defaults={"timeout_ms": 60_000})
+        self.submit_vm()
+        self.work("echo $$ >>pids; until [ -e go ]; do echo 'progress 50%' >&2; sleep 0.2; done")
+        self.pids()
+        self.daemon.signal(signal.SIGSTOP)
+        try:
+            self.await_log("no complete response within 5.0s")
+        finally:
+            self.daemon.signal(signal.SIGCONT)
+
     def test_a_worker_whose_log_is_not_read_keeps_its_leases(self):
         self.start(cells=[{"customer": "*", "product": "*", "timeout_ms": 3000}])
         unread, full = os.pipe()
@@ -517,6 +565,15 @@ class Worker(CellctlTest):
         self.stop(first)
         self.await_log("runs up to 1 jobs", "second")
         self.stop(second)
+
+    def test_workers_of_two_services_may_have_one_name(self):
+        self.start(services={**SERVICES, "db": {"type": "pull"}})
+        workers = [self.work("true"), self.work("true", service="db", log="second")]
+        for log in ("host-1", "second"):
+            self.await_log("runs up to", log)
+        self.assertNotIn("waiting for another worker", self.log("second"))
+        for worker in workers:
+            self.stop(worker)
 
     # --- Celld and its cells --------------------------------------------------------------------
 

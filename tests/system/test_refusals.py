@@ -285,6 +285,12 @@ class RawRequests(EndToEnd):
         slow[0].settimeout(30)
         self.assertTrue(slow[0].recv(65536).startswith(b"HTTP/1.1 408 "))
 
+    def test_a_head_may_take_no_longer_than_configured(self):
+        self.start(limits={"head_timeout_ms": 300})
+        with socket.create_connection((self.daemon.host, self.daemon.port), timeout=30) as s:
+            s.sendall(b"GET /livez HTTP/1.1\r\n")
+            self.assertIn(b"took longer than 300 ms", s.makefile("rb").read())
+
     def test_requests_may_be_pipelined(self):
         self.start()
         with socket.create_connection((self.daemon.host, self.daemon.port), timeout=30) as s:

@@ -234,3 +234,13 @@ TEST_CASE("a system ends, however its threads were waiting") {
     run_in_actor(under_test, [] {});
   }
 }
+
+TEST_CASE("once a helper has stopped, it does not count as a thread that is awake") {
+  TwoThreads threads;
+  threads.ready.leave();
+  REQUIRE(threads.ready.help());
+  threads.ready.stop_helping();
+  threads.ready.join();
+  for (int i = 0; i < 3; ++i) threads.ready.add(&threads.actor, false);
+  CHECK(threads.ready.asleep() == 0);
+}

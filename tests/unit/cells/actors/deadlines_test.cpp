@@ -81,3 +81,15 @@ TEST_CASE("a job that had expired before its submission never runs") {
   CHECK(engine.stored(job)->error->code == "expired");
   CHECK(engine.cell().queue.counts.unfinished() == 0);
 }
+
+TEST_CASE("a job that expires while it runs says so") {
+  Fixture engine{1};
+  auto request = engine.request("a");
+  request.expires_at = engine.wall + milliseconds{500};
+  const JobId job = engine.submit(std::move(request));
+  REQUIRE(engine.call_of(job));
+  engine.pass(milliseconds{600});
+  REQUIRE(engine.state(job) == JobState::failed);
+  CHECK(engine.stored(job)->error->code == "expired");
+  CHECK(engine.stored(job)->error->message == "the job expired before it ended");
+}

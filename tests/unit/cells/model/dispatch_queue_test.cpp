@@ -561,3 +561,16 @@ TEST_CASE("a customer that left the window after its turn can be sought") {
   REQUIRE(fed.feed());
   CHECK(fed.queue.has("acme"));
 }
+
+TEST_CASE("a fetch under way counts as the jobs that it may bring, not as all its bytes") {
+  const auto budget = std::make_shared<WindowBudget>(64 << 20);
+  DispatchQueue queue{Limits{1, 4, 4 << 20}, {}, budget};
+  queue.expect_more();
+  const auto asked = queue.next_fetch();
+  REQUIRE(asked);
+  CHECK(asked->bytes_max == 4 << 20);
+  CHECK(budget->bytes() > 0);
+  CHECK(budget->bytes() <= 4 * 2048);  // Four jobs of the usual size.
+  queue.fetched({}, true, none_in_hand);
+  CHECK(budget->bytes() == 0);
+}

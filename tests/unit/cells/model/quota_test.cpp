@@ -441,3 +441,16 @@ TEST_CASE("of too many customers, those are remembered whose jobs ended last") {
   }
   CHECK(rates.size() == 501);
 }
+
+TEST_CASE("the customers are looked through only once their number has doubled") {
+  SubmissionRates rates;
+  rates.limit({}, {1, 1}, start);
+  for (int n = 0; n < 65; ++n) CHECK_FALSE(take(rates, "c" + std::to_string(n), start));
+  // By now all could be forgotten, but the 65th has just looked.
+  CHECK_FALSE(take(rates, "later", start + 100s));
+  CHECK(rates.size() == 66);
+  for (int n = 0; n < 63; ++n) {
+    CHECK_FALSE(take(rates, "d" + std::to_string(n), start + 100s));
+  }
+  CHECK(rates.size() == 64);  // The one that found 128 has looked again.
+}

@@ -136,6 +136,10 @@ TEST_CASE("omitted members have their documented defaults") {
   CHECK(config.shutdown_grace == milliseconds(30000));
   CHECK(config.retention == std::chrono::hours(7 * 24));
   CHECK(config.cells[0].settings == cells::CellSettings{});
+  CHECK(config.capacity.memory_bytes_max == 268'435'456);
+  cells::CellSettings in_memory;
+  in_memory.durability = cells::Durability::memory;
+  CHECK(in_memory.bytes_max_in_force() == 67'108'864);
   CHECK(config.services[0].settle == milliseconds(0));
 }
 
@@ -324,7 +328,9 @@ TEST_CASE("limits and a circuit are read as configured") {
     "d": {"type": "command", "argv": ["/bin/true"], "limits": {}}}})");
   const auto& [a, b, c, d] = std::tie(config.services[0].protection, config.services[1].protection,
                                       config.services[2].protection, config.services[3].protection);
-  CHECK(a == cells::Protection{{8, 0.5, 40}, cells::CircuitPolicy{}});
+  CHECK(a == cells::Protection{{8, 0.5, 40},
+                               cells::CircuitPolicy{5, milliseconds(30'000), milliseconds(10'000),
+                                                    milliseconds(60'000)}});
   CHECK(b == cells::Protection{
                  {std::nullopt, 20, 1},
                  cells::CircuitPolicy{2, milliseconds(3), milliseconds(4), milliseconds(0)}});

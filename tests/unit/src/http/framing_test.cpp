@@ -266,5 +266,16 @@ TEST_CASE("an unexpected body is never parsed as a request") {
   CHECK(server.seen.size() == 0);
 }
 
+TEST_CASE("only one empty line before a request is ignored, also when they arrive apart") {
+  const RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send("\r\n"));
+  CHECK_FALSE(client.has_input_within(std::chrono::milliseconds(200)));  // It is read meanwhile.
+  REQUIRE(client.send("\r\n" + request_text("GET", "/hello")));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 400);
+}
+
 }  // namespace
 }  // namespace celld::http::test

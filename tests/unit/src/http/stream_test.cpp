@@ -283,6 +283,25 @@ TEST_CASE("a client that ends its body after the timeout gets the answer to the 
   CHECK(server.record.events.take() == "freed");
 }
 
+TEST_CASE("after a body that timed out, its connection takes the body of another request") {
+  Limits limits;
+  limits.body_timeout = milliseconds(100);
+  StreamServer server(limits);
+  server.record.answers_timeout = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "timeout");
+  REQUIRE(client.send("0\r\n\r\n"));
+  REQUIRE(server.ask(request_text("GET", "/hello")));  // The poller has read that end by now.
+  server.record.responder->answer(plain(202, "the report"));
+  const auto first = client.receive();
+  REQUIRE(first);
+  REQUIRE_FALSE(first->headers.contains("connection"));  // It stays open.
+  REQUIRE(client.send(chunked_head + chunk("next") + "0\r\n\r\n"));
+  CHECK(client.receive()->body == "7");  // Bytes of both bodies.
+}
+
 TEST_CASE("a paused sink is notified when its client has gone") {
   StreamServer server;
   server.record.pauses = true;

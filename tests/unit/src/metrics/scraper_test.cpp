@@ -56,12 +56,13 @@ void pass_time(caf::actor_system& system, std::chrono::seconds time) {
   dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler()).advance_time(time);
 }
 
-/// A dispatcher without cells; each survey takes a second. Counts the surveys.
+/// A dispatcher without cells; each survey takes so long. Counts the surveys.
+template <int seconds>
 caf::behavior dispatcher_of_slow_surveys(caf::event_based_actor* self,
                                          const std::shared_ptr<std::atomic<int>>& surveys) {
   return {[self, surveys](const cells::ListCells&) {
             ++*surveys;
-            pass_time(self->system(), std::chrono::seconds(1));
+            pass_time(self->system(), std::chrono::seconds(seconds));
             return cells::CellsListed{};
           },
           [](const cells::ListServices&) { return services_of_each_kind(); }};
@@ -171,12 +172,20 @@ TEST_CASE("a scrape during a survey that does not end gets the previous result")
 }
 
 TEST_CASE("the result of a survey is fresh for ten times as long as the survey took") {
-  Scraped scraped{dispatcher_of_slow_surveys, caf::atom("testing")};
+  Scraped scraped{dispatcher_of_slow_surveys<1>, caf::atom("testing")};
   REQUIRE(scraped.status() == 200);
   scraped.pass(std::chrono::seconds(9));
   REQUIRE(scraped.status() == 200);
   CHECK(scraped.surveys() == 1);
   scraped.pass(std::chrono::seconds(2));
+  REQUIRE(scraped.status() == 200);
+  CHECK(scraped.surveys() == 2);
+}
+
+TEST_CASE("no result of a survey is fresh for more than a minute") {
+  Scraped scraped{dispatcher_of_slow_surveys<10>, caf::atom("testing")};
+  REQUIRE(scraped.status() == 200);
+  scraped.pass(std::chrono::seconds(61));
   REQUIRE(scraped.status() == 200);
   CHECK(scraped.surveys() == 2);
 }

@@ -189,3 +189,27 @@ TEST_CASE("a job that has not ended or has succeeded cannot be reopened") {
     CHECK(client.ask(FindJob{2}).job->state == JobState::succeeded);
   });
 }
+
+TEST_CASE("a job that was cancelled when its poll was due waits until it has settled if reopened") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto job = sketch_job({.id = 1});
+    client.ask(InsertJob{job});
+    const auto claimed = running(job, {1, 1});
+    client.tell(ClaimJob{claimed});
+    const auto polled = changed(retrying(claimed, at_ms(100)), [](Job& next) {
+      next.steps[0].operation = R"({"id":7})";
+      next.settle_until = at_ms(900);
+    });
+    CHECK(client.ask(RecordJob{{1, 1}, polled}).applied);
+    REQUIRE(ids(client.ask(AdvanceDue{acme_cell, at_ms(100), 10, 5}).runnable) == Ids{1});
+    const auto cancelled = client.ask(CancelWaiting{1, acme_cell, at_ms(150)});
+    REQUIRE(cancelled.after);
+    CHECK(cancelled.after->settle_until == at_ms(950));
+    const auto reopened = client.ask(ReopenEnded{1, acme_cell, 50, at_ms(200)});
+    REQUIRE(reopened.after);
+    CHECK(reopened.after->state == JobState::retrying);
+    CHECK_FALSE(reopened.runnable);
+    CHECK(runnable_ids(client).empty());
+    CHECK(ids(client.ask(AdvanceDue{acme_cell, at_ms(950), 60, 5}).runnable) == Ids{1});
+  });
+}

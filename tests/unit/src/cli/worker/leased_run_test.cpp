@@ -312,3 +312,11 @@ TEST_CASE("a lease that waits for room is over without a command") {
     CHECK(contains(run.report(), R"("retryable":true)"));
   }
 }
+
+TEST_CASE("a result does not wait for the pause after a heartbeat without an answer") {
+  LeasedRun run = a_run(30s);
+  run.on_no_answer(1.0, start + 10s);
+  run.on_end(exited(0), {}, start + 10s);
+  CHECK(run.report_is_due(start + 10s));
+  CHECK(run.next_delivery_at() == start + 10s);
+}

@@ -53,6 +53,14 @@ TEST_CASE("the log is bounded in bytes but always keeps the latest event") {
   CHECK(log.position("run-10") == 10U);
 }
 
+TEST_CASE("a log that has forgotten its events has room for as many again") {
+  EventLog log{"run", {100, 10'000}};
+  for (int i = 0; i < 2; ++i) log.add(job(3000));
+  log.forget();
+  for (int i = 0; i < 2; ++i) log.add(job(3000));
+  CHECK(log.events().size() == 2);
+}
+
 TEST_CASE("after events were forgotten, their ids have no position") {
   EventLog log{"run"};
   log.add(job());

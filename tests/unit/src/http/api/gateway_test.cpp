@@ -759,3 +759,16 @@ TEST_CASE("a job that cannot be cancelled or reopened is a conflict that names i
   CHECK(retry.status == 409);
   CHECK(retry.body["type"] == "/problems/not-retryable");
 }
+
+TEST_CASE("event streams end when changes of jobs were lost") {
+  Daemon daemon;
+  bool is_told = false;
+  const auto whole = daemon.client().Get("/v1/events", [&](const char*, std::size_t) {
+    if (!std::exchange(is_told, true)) {
+      caf::anon_send(daemon.script->observer, cells::ChangesLost{});
+    }
+    return true;
+  });
+  REQUIRE(whole);  // Otherwise the read has timed out.
+  CHECK(whole->status == 200);
+}

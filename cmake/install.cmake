@@ -14,10 +14,11 @@ install(FILES config/completion/cellctl.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # The documentation keeps its layout, so that its links work.
 set(documentation ${CMAKE_INSTALL_DATADIR}/doc/celld)
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md config/celld.schema.json
-  DESTINATION ${documentation})
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${documentation})
 install(DIRECTORY docs DESTINATION ${documentation} PATTERN man EXCLUDE)
-install(DIRECTORY config/examples DESTINATION ${documentation})
+install(FILES config/celld.schema.json DESTINATION ${documentation}/config)
+install(DIRECTORY config/examples config/grafana config/prometheus
+  DESTINATION ${documentation}/config)
 
 set(units lib/systemd/system)  # Not CMAKE_INSTALL_LIBDIR, which may be lib/TRIPLET or lib64.
 install(FILES config/systemd/celld.socket DESTINATION ${units})

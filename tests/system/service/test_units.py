@@ -102,7 +102,7 @@ class Installed(unittest.TestCase):
         commands = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", shown, flags=re.M)
         self.assertGreater(len(commands), 15)
         self.assert_words(commands, cellctl)
-        schema = json.loads(self.text("share/doc/celld/celld.schema.json"))
+        schema = json.loads(self.text("share/doc/celld/config/celld.schema.json"))
         self.assert_words(schema["properties"], self.page("celld.json.5"))
 
 

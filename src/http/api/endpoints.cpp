@@ -79,13 +79,13 @@ void post_job(const Call& call, const BoundCustomer& only_customer) {
       call.request.body, call.api.settings->get()->rules,
       {refuse_query(call.request.query), only_customer, call.request.header("idempotency-key")});
   if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
-  auto& [job, refusal_if_new, spares_disk] = std::get<Submission>(parsed);
+  auto& submission = std::get<Submission>(parsed);
   if (auto traceparent = call.request.header("traceparent");
       traceparent && is_traceparent(*traceparent))
-    job.spec.traceparent = std::move(*traceparent);
+    submission.request.spec.traceparent = std::move(*traceparent);
   call.send_brief([&] {
-    call.send(PostJob{std::move(job), preferred_wait(call.request), call.responder,
-                      std::move(refusal_if_new), spares_disk});
+    call.send(PostJob{std::move(submission.request), preferred_wait(call.request), call.responder,
+                      std::move(submission.refusal_if_new), submission.spares_disk});
   });
 }
 

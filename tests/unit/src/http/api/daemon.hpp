@@ -56,7 +56,10 @@ class Daemon {
     };
     settings_ = std::make_shared<LiveSettings>(settings);
     const auto help_actors = [this](const std::function<void()>& send) {
-      on_help();
+      {
+        const std::lock_guard lock{script_mutex};
+        on_help();
+      }
       send();
     };
     add_endpoints(
@@ -144,7 +147,8 @@ class Daemon {
   cells::JobRequest last_request;
   cells::Batch batch;                           ///< The one that was opened last.
   std::function<void(ReloadAnswer)> on_reload;  ///< Called with script_mutex held.
-  std::function<void()> on_help = [] {};        ///< Before a message that leads to brief work.
+  /// Called with script_mutex held, before a message that leads to brief work.
+  std::function<void()> on_help = [] {};
 
  private:
   Gateway gateway_ = spawn_gateway(system_, [] { return wall_now; }, 3);

@@ -268,16 +268,22 @@ TEST_CASE("a sink may answer a client that paused for too long, in its own time"
   CHECK(answer->headers.at("connection") == "close");
 }
 
-TEST_CASE("a client that ends its body after the timeout gets the answer to the timeout") {
-  Limits limits;
-  limits.body_timeout = milliseconds(100);
-  StreamServer server(limits);
+/// A client that has sent three bytes of its body, and has ended it after the timeout.
+auto connect_and_time_out(StreamServer& server) {
   server.record.answers_timeout = true;
   auto client = server.connect();
   REQUIRE(client.send(chunked_head + chunk("abc")));
   REQUIRE(server.record.events.take() == "open");
   REQUIRE(server.record.events.take() == "timeout");
   REQUIRE(client.send("0\r\n\r\n"));
+  return client;
+}
+
+TEST_CASE("a client that ends its body after the timeout gets the answer to the timeout") {
+  Limits limits;
+  limits.body_timeout = milliseconds(100);
+  StreamServer server(limits);
+  auto client = connect_and_time_out(server);
   server.record.responder->answer(plain(202, "the report"));
   CHECK(client.receive()->body == "the report");
   CHECK(server.record.events.take() == "freed");
@@ -287,12 +293,7 @@ TEST_CASE("after a body that timed out, its connection takes the body of another
   Limits limits;
   limits.body_timeout = milliseconds(100);
   StreamServer server(limits);
-  server.record.answers_timeout = true;
-  auto client = server.connect();
-  REQUIRE(client.send(chunked_head + chunk("abc")));
-  REQUIRE(server.record.events.take() == "open");
-  REQUIRE(server.record.events.take() == "timeout");
-  REQUIRE(client.send("0\r\n\r\n"));
+  auto client = connect_and_time_out(server);
   REQUIRE(server.ask(request_text("GET", "/hello")));  // The poller has read that end by now.
   server.record.responder->answer(plain(202, "the report"));
   const auto first = client.receive();

@@ -472,7 +472,7 @@ TEST_CASE("jobs in memory enter their line in the order of their requests") {
   const auto of_entity = [](JobId id, const std::string& entity) {
     return in_memory({.id = id, .entity = entity, .customer = "bolt", .cell = bolt_cell});
   };
-  // Only the first asks the store on disk: who has its key.
+  // Only the first has a key, which the store on disk may know.
   auto first = store.request(InsertJob{of_entity(1, "one"), Idempotency{"key", "d"}, unbounded});
   auto second = store.request(InsertJob{of_entity(2, "one"), {}, unbounded});
   auto elsewhere = store.request(InsertJob{of_entity(3, "other"), {}, unbounded});

@@ -10,6 +10,9 @@
 namespace celld::api {
 namespace {
 
+/// A page with more than this has no further cell.
+constexpr std::size_t list_bytes_max = 8 << 20;
+
 using cells::CellStatus;
 using cells::JobState;
 
@@ -97,12 +100,17 @@ std::string cell_json(const CellView& cell) {
 std::string cell_list_json(const std::vector<CellView>& cells,
                            const std::optional<cells::CellKey>& more_after) {
   std::string out = "{\"items\":[";
+  std::optional<cells::CellKey> next_after = more_after;
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0 && out.size() >= list_bytes_max) {
+      next_after = cells[i - 1].status.key;
+      break;
+    }
     if (i > 0) out += ',';
     append_cell(out, cells[i]);
   }
   out += "],\"next_cursor\":";
-  out += more_after ? json::quote(cell_cursor(*more_after)) : "null";
+  out += next_after ? json::quote(cell_cursor(*next_after)) : "null";
   out += '}';
   return out;
 }

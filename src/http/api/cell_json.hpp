@@ -19,7 +19,7 @@ struct CellView {
 void append_cell(std::string& out, const CellView& cell);
 std::string cell_json(const CellView& cell);
 
-/// A page of cells; more cells follow after `more_after`, if set.
+/// A page of cells; more cells follow after `more_after`, if set. The page ends early at 8 MiB.
 std::string cell_list_json(const std::vector<CellView>& cells,
                            const std::optional<cells::CellKey>& more_after);
 

@@ -2,6 +2,7 @@
 
 #include "src/http/api/cell_json.hpp"
 #include "src/http/api/job_json.hpp"
+#include "src/http/api/query.hpp"
 #include "src/json/json.hpp"
 #include "tests/unit/catch.hpp"
 
@@ -167,4 +168,19 @@ TEST_CASE("a list of cells has a cursor if more cells follow, even on an empty p
   CHECK(parsed(api::cell_list_json({cell, cell}, std::nullopt))["next_cursor"].is_null());
   CHECK(parsed(api::cell_list_json({}, std::nullopt))["items"] == json::Value::array());
   CHECK(parsed(api::cell_list_json({}, cells::CellKey{"acme", "*"}))["next_cursor"].is_string());
+}
+
+TEST_CASE("a list of cells ends at 8 MiB") {
+  api::CellView cell;
+  cell.status.settings.weights = cells::CustomerWeights{{{std::string(5 << 20, 'c'), 4}}};
+  const auto named = [&](const std::string& customer) {
+    cell.status.key = {customer, "dns"};
+    return cell;
+  };
+  const auto page = parsed(api::cell_list_json({named("a"), named("b"), named("c")}, std::nullopt));
+  REQUIRE(page["items"].size() == 2);
+  CHECK(page["next_cursor"] == api::cell_cursor({"b", "dns"}));
+  const auto rest = parsed(api::cell_list_json({named("c"), named("d")}, std::nullopt));
+  CHECK(rest["items"].size() == 2);
+  CHECK(rest["next_cursor"].is_null());
 }

@@ -1,16 +1,23 @@
 # shellcheck shell=bash
 # Configures the tree and runs its tests, for the scripts, which source this file.
 
-# configure PRESET [CMAKE_ARGUMENT]...: configures the tree in the current directory. A build
-# directory that was configured with another generator, for example by a plain `cmake -B build`, is
-# configured afresh, since CMake refuses to change the generator.
+# is_configured DIRECTORY: whether it was configured for Ninja and for the tree in the current
+# directory. It was not if a plain `cmake -B build` made it, or if the tree was copied or moved.
+is_configured() {
+  local tree cache=$1/CMakeCache.txt
+  [ -e "$cache" ] || return
+  tree=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
+  grep -qx 'CMAKE_GENERATOR:INTERNAL=Ninja' "$cache" &&
+    [ "$(readlink -f "$tree/CMakeLists.txt")" = "$(readlink -f CMakeLists.txt)" ]
+}
+
+# configure PRESET [CMAKE_ARGUMENT]...: configures the tree in the current directory. CMake refuses
+# to change the generator of a build directory or its tree, so one that has another is configured
+# afresh.
 configure() {
   local directory=build fresh=()
   [ "$1" = release ] || directory=build-$1
-  if [ -e "$directory/CMakeCache.txt" ] &&
-    ! grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja$' "$directory/CMakeCache.txt"; then
-    fresh=(--fresh)
-  fi
+  is_configured "$directory" || fresh=(--fresh)
   cmake --preset "$1" "${fresh[@]}" "${@:2}"
 }
 

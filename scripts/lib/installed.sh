@@ -16,17 +16,22 @@ package_for() {
   if [ "$here" = "$1" ]; then
     scripts/package
   else
-    echo "$(chroot_of "$1")$(in_debian "$1" /celld/scripts/package | tail -n 1)"
+    local chroot package
+    chroot=$(chroot_of "$1")
+    package=$(in_debian "$1" /celld/scripts/package | tail -n 1) || exit
+    echo "$chroot$package"
   fi
 }
 
 # check_package RELEASE
-check_package() {
-  local package codename directory dependencies
+check_package() (
+  local package codename scratch directory dependencies
   can_be_root || die "a chroot needs root or sudo"
   codename=$(debian_codename "$1")
   package=$(package_for "$1")
-  directory=$(mktemp -d)/debian
+  scratch=$(mktemp -d)
+  trap 'as_root rm -rf --one-file-system "$scratch"' EXIT
+  directory=$scratch/debian
   mapfile -t dependencies < <(dependencies_of "$package")
   make_chroot "$codename" "$directory" "${dependencies[@]}" systemd
   as_root cp "$package" "$directory/celld.deb"
@@ -35,5 +40,4 @@ check_package() {
 
   in_chroot "$directory" dpkg --install /celld.deb
   boot "$directory" /booted || die "the test under systemd failed; see above"
-  as_root rm -rf --one-file-system "$(dirname "$directory")"
-}
+)

@@ -22,7 +22,7 @@ unpacked_packages=(prometheus=promtool systemd=systemd-analyze)
 # Servers that tests start by themselves, whose packages enable services, too: unpacked with all that
 # they need. DIRECTORY=PROGRAM PACKAGE...
 unpacked_servers=(
-  "pdns-server=/usr/sbin/pdns_server pdns-server pdns-backend-sqlite3"
+  "pdns-server=/usr/lib/*/pdns/libgsqlite3backend.so pdns-server pdns-backend-sqlite3"
   "postgresql=/usr/lib/postgresql/*/bin/postgres postgresql"
   "rabbitmq-server=/usr/lib/rabbitmq/bin/rabbitmq-server rabbitmq-server"
 )
@@ -114,7 +114,9 @@ need_packages() {
 unpack_packages() {
   local directory=$1 scratch apt package
   shift
-  scratch=$(mktemp -d)
+  # Beside the directory, which is thus renamed into its place at once.
+  mkdir -p "$(dirname "$directory")"
+  scratch=$(mktemp -d "$directory.new-XXXXXX")
   apt=(apt-get --quiet --quiet -o "APT::Sandbox::User=$(id -un)" -o Acquire::Retries=3)
   # The machine may have no package lists, or old ones.
   if (cd "$scratch" &&
@@ -123,7 +125,6 @@ unpack_packages() {
     (for package in "$scratch"/*.deb; do
       dpkg-deb --extract "$package" "$scratch/root" || exit
     done); then
-    mkdir -p "$(dirname "$directory")"
     mv "$scratch/root" "$directory"
   else
     echo "$(basename "$0"): $* cannot be downloaded" >&2

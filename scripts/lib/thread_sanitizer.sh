@@ -31,12 +31,14 @@ instrumented_caf() {
     rm -rf "$1"
     mkdir -p "$1/source"
     fetch_caf_source "$1"
-    tar --extract --strip-components=1 --directory="$1/source" --file="$(echo "$1"/*.orig.tar.*)"
+    tar --extract --strip-components=1 --directory="$1/source" --file="$(echo "$1"/*.orig.tar.*)" ||
+      die "the source of CAF could not be unpacked"
     # Only the shared library of the core module.
     cmake -S "$1/source" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
       -DCMAKE_CXX_FLAGS='-fsanitize=thread -O1 -g1' -DCAF_NO_SUMMARY=ON \
-      -DCAF_NO_{IO,TOOLS,EXAMPLES,UNIT_TESTS,OPENSSL,OPENCL,PYTHON}=ON >&2
-    cmake --build "$1/build" --target libcaf_core_shared >&2
+      -DCAF_NO_{IO,TOOLS,EXAMPLES,UNIT_TESTS,OPENSSL,OPENCL,PYTHON}=ON >&2 ||
+      die "CAF could not be configured"
+    cmake --build "$1/build" --target libcaf_core_shared >&2 || die "CAF could not be built"
   fi
   echo "$library"
 }

@@ -193,6 +193,10 @@ class Daemon:
     def running(self):
         return self.process is not None and self.process.poll() is None
 
+    def kill_if_running(self):
+        if self.running():
+            self.kill()
+
 
 def a_config(provider, **changes):
     """Two services at `provider`, one cell for all jobs, and fast retries."""

@@ -36,7 +36,8 @@ class Report(unittest.TestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self.outcome = "skipped"
+        if self.outcome != "FAILED":
+            self.outcome = "skipped"
         print(f"not judged: {reason}")
 
     def addError(self, test, err):

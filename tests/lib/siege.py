@@ -117,8 +117,7 @@ class Siege(EndToEnd):
         try:
             yield daemon.start()
         finally:
-            if daemon.running():
-                daemon.kill()
+            daemon.kill_if_running()
             shutil.rmtree(directory, ignore_errors=True)
 
     @contextlib.contextmanager

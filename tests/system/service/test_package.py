@@ -29,6 +29,8 @@ def run(*command):
 class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        if not shutil.which("dh") or not shutil.which("dpkg-buildpackage"):
+            raise unittest.SkipTest("debhelper is not installed; scripts/test installs it")
         cls.directory = tempfile.mkdtemp(prefix="celld-package-")
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         said = run(os.path.join(SOURCE, "scripts/package"), "--from", BUILD,
@@ -69,7 +71,10 @@ class Package(unittest.TestCase):
                      "usr/share/man/man8/celld.8.gz", "usr/share/man/man1/cellctl.1.gz",
                      "usr/share/man/man5/celld.json.5.gz", "usr/share/doc/celld/copyright",
                      "usr/share/doc/celld/changelog.Debian.gz",
-                     "usr/share/doc/celld/docs/operations/README.md"):
+                     "usr/share/doc/celld/docs/operations/README.md",
+                     "usr/share/doc/celld/config/celld.schema.json",
+                     "usr/share/doc/celld/config/grafana/celld.json",
+                     "usr/share/doc/celld/config/prometheus/celld.rules.yml"):
             self.assertTrue(os.path.isfile(f"{self.directory}/celld/{path}"), path)
         for unit in ("celld.service", "celld.socket"):
             [_] = glob.glob(f"{self.directory}/celld/**/systemd/system/{unit}", recursive=True)

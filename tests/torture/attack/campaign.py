@@ -22,14 +22,19 @@ FAILURES_MAX = 3
 
 def mutate(seed, seconds):
     """Runs the test; returns (conversations, whether it passed)."""
-    done = subprocess.run(
+    test = subprocess.Popen(
         [sys.executable, "-W", "ignore::ResourceWarning", "-m", "unittest", "test_mutations"],
-        cwd=HERE, stderr=subprocess.PIPE, text=True, check=False,
+        cwd=HERE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": os.path.join(HERE, "..", "..", "lib"),
              "CELLD_MUTATION_SEED": str(seed), "CELLD_MUTATION_SECONDS": str(seconds)})
-    print(done.stderr, flush=True)
-    conversations = re.search(r"(\d+) conversations", done.stderr)
-    return int(conversations[1]) if conversations else 0, done.returncode == 0
+    try:
+        said = test.communicate()[1]
+    except KeyboardInterrupt:  # The test has got it too, and ends its daemons.
+        test.communicate()
+        raise
+    print(said, flush=True)
+    conversations = re.search(r"(\d+) conversations", said)
+    return int(conversations[1]) if conversations else 0, test.returncode == 0
 
 
 def work(options, outcome):

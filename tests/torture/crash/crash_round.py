@@ -252,8 +252,8 @@ class Round:
 
     def close(self):
         """Leaves no process behind."""
-        if self.daemon is not None and self.daemon.running():
-            self.daemon.kill()
+        if self.daemon is not None:
+            self.daemon.kill_if_running()
         if self.server is not None:
             self.server.close()
         self.journal.close()

@@ -303,8 +303,7 @@ def main():
         print(f"seed {options.seed}; celld's log:\n{run.daemon.log()}", file=sys.stderr)
         raise
     finally:
-        if run.daemon.running():
-            run.daemon.kill()
+        run.daemon.kill_if_running()
         run.provider.process.kill()
         shutil.rmtree(directory, ignore_errors=True)
     resizes = sum(len(records) for records in run.load.resizes.values())

@@ -134,7 +134,7 @@ class Round:
         """Leaves no process behind."""
         for task in self.clients.tasks if self.clients is not None else ():
             task.cancel()
-        if self.daemon is not None and self.daemon.running():
-            self.daemon.kill()
+        if self.daemon is not None:
+            self.daemon.kill_if_running()
         if self.server is not None:
             self.server.close()

@@ -80,7 +80,13 @@ class Original:
     """A database without a write-ahead log, and as a crash left it."""
 
     def __init__(self, directory):
-        daemon = Daemon(CONFIG, os.path.join(directory))
+        daemon = Daemon(CONFIG, directory)
+        try:
+            self.make(daemon, directory)
+        finally:
+            daemon.kill_if_running()
+
+    def make(self, daemon, directory):
         self.closed, self.crashed = (os.path.join(directory, name) for name in ("closed", "crashed"))
         client = daemon.start().client()
         assert client.post("/v1/admin/cells/bolt/*/pause", {}).status == 200
@@ -246,7 +252,10 @@ def work(options, outcome):
             number = options.first + outcome.units
             damage = Damage(number, original, options.unnoticed)
             trial = Trial(directory, original, damage)
-            did = trial.run()
+            try:
+                did = trial.run()
+            finally:
+                trial.daemon.kill_if_running()
             outcome.add(1, {did: 1})
             found += bool(trial.faults)
             if trial.faults and not options.unnoticed:

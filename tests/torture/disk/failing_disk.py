@@ -127,8 +127,7 @@ class Run:
         except (AssertionError, *BROKEN) as error:  # celld hangs or breaks off an answer.
             self.wrong.append(repr(error))
         finally:
-            if self.daemon.running():
-                self.daemon.kill()
+            self.daemon.kill_if_running()
             if not self.wrong:
                 shutil.rmtree(self.directory)
 

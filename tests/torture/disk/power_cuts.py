@@ -65,8 +65,7 @@ def start_on(directory, daemon, number):
     except AssertionError as error:
         return [f"the whole celld fails on disk {number}: {error}"]
     finally:
-        if started.running():
-            started.kill()
+        started.kill_if_running()
 
 
 def check_jobs(started, owed):
@@ -130,8 +129,7 @@ class Campaign:
             while self.continues() and self.next_disk() // self.disks_of_a_load == number:
                 self.block(directory, daemon, [])
         finally:
-            if daemon.running():
-                daemon.kill()
+            daemon.kill_if_running()
             if len(self.outcome.failed) == failed_before:
                 shutil.rmtree(directory)
             else:
@@ -166,8 +164,10 @@ class Campaign:
     def judge_control(self):
         for loss, disks in self.losers.items():
             print(f"on {disks} of {self.outcome.units} disks: {loss}...")
-            if disks == 0 and loss.startswith(tuple(self.options.expect)):
-                print(f"FAILURE: celld is wrong, but nothing was found: {loss}...")
+        for beginning in self.options.expect:
+            if not any(disks > 0 for loss, disks in self.losers.items()
+                       if loss.startswith(beginning)):
+                print(f"FAILURE: celld is wrong, but nothing was found: {beginning}...")
                 self.outcome.fail(self.options.first, self.outcome.units)
 
 

@@ -191,7 +191,7 @@ class SlowDisk(unittest.TestCase):
             client = self.daemon.quick_client(timeout_s=DEADLINE_S * 2)
             answers.append(client.request("POST", "/v1/jobs", {"customer": customer, **job}))
             client.close()
-        self.delay(9000)
+        self.delay(20_000)
         first = threading.Thread(target=submit)
         first.start()
         time.sleep(COMMIT_PATIENCE_S + 1.5)

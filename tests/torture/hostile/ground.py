@@ -325,8 +325,7 @@ class TestBed:
         return faults
 
     def close(self):
-        if self.daemon.running():
-            self.daemon.kill()
+        self.daemon.kill_if_running()
         leftovers.kill(leftovers.marked(self.directory))
         for server in self.servers():
             server.close()

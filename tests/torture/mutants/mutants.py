@@ -224,7 +224,15 @@ class Tree:
                 sys.exit(f"mutants: {said}")
 
     def restore(self):
-        """Files with mutants of this group keep them."""
+        """Files with mutants of this group keep them. Removes files that the checkout has no more."""
+        known = {os.path.join(TREE, each) for each in self.names}
+        for directory, below, names in os.walk(TREE):
+            if directory == TREE:
+                below[:] = [each for each in below if each != "build"]
+            for name in names:
+                path = os.path.join(directory, name)
+                if path not in known:
+                    os.remove(path)
         for each in self.names:
             if each not in self.woven:
                 copy_if_changed(os.path.join(ROOT, each), os.path.join(TREE, each))

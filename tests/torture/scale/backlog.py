@@ -68,9 +68,9 @@ class Start:
 
 
 class Backlog:
-    def __init__(self, directory, jobs, pairs):
+    def __init__(self, daemon, jobs, pairs):
         self.jobs, self.pairs = jobs, pairs
-        self.daemon = Daemon(CONFIG, directory)
+        self.daemon = daemon
         self.empty = Start(self.daemon, busy=0)
         self.end()
         # Leaves no write-ahead log.
@@ -117,14 +117,18 @@ class Backlog:
 def work(options, outcome):
     until = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory(prefix="celld-scale-") as directory:
-        backlog = Backlog(directory, options.jobs, options.pairs)
-        while outcome.units < options.count and time.monotonic() < until:
-            faults = list(backlog.faults())
-            for fault in faults:
-                print("FAULT:", fault, flush=True)
-            if faults:
-                outcome.fail(options.first + outcome.units)
-            outcome.add(1, {"jobs": options.jobs})
+        daemon = Daemon(CONFIG, directory)
+        try:
+            backlog = Backlog(daemon, options.jobs, options.pairs)
+            while outcome.units < options.count and time.monotonic() < until:
+                faults = list(backlog.faults())
+                for fault in faults:
+                    print("FAULT:", fault, flush=True)
+                if faults:
+                    outcome.fail(options.first + outcome.units)
+                outcome.add(1, {"jobs": options.jobs})
+        finally:
+            daemon.kill_if_running()
 
 
 def add_options(parser):

@@ -232,8 +232,7 @@ def count(jobs, directory):
         code = daemon.stop()
         assert code == 0, daemon.log()
     finally:
-        if daemon.running():
-            daemon.kill()
+        daemon.kill_if_running()
     with open(flag, encoding="utf-8") as file:
         lines = [line.rstrip("\n").split("\t") for line in file if "\t" in line]
     return {text: Count(*map(int, numbers)) for *numbers, text in lines}

@@ -72,6 +72,9 @@ def work(options, outcome):
             soak.load.jobs = 0
     except Exception as error:  # Most likely celld has died: report that like any other fault.
         faults = [f"{error!r}; celld's log:\n{soak.load.daemon.log()}"]
+    except BaseException:
+        soak.load.close()
+        raise
     code = soak.load.close()
     faults += [f"celld ended with {code}"] if code != 0 else []
     if faults:

@@ -242,6 +242,5 @@ class Field:
         """Further checks of the jobs, for a storm to override."""
 
     def close(self):
-        if self.daemon.running():
-            self.daemon.kill()
+        self.daemon.kill_if_running()
         shutil.rmtree(self.directory, ignore_errors=True)

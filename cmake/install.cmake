@@ -12,7 +12,7 @@ install(FILES config/completion/_cellctl
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES config/completion/cellctl.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-# The documentation keeps its layout, so that its links work.
+# The documentation keeps its layout, so that the links between these files work.
 set(documentation ${CMAKE_INSTALL_DATADIR}/doc/celld)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${documentation})
 install(DIRECTORY docs DESTINATION ${documentation} PATTERN man EXCLUDE)

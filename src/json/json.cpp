@@ -8,13 +8,14 @@
 #include <iterator>
 #include <utility>
 
+#include "src/json/number_faults.hpp"
+
 namespace celld::json {
 namespace {
 
 // Bounds on the faults of one document and on their pointers, which repeat the document's keys.
 constexpr std::size_t number_faults_max = 100;
 constexpr std::size_t number_fault_pointers_bytes_max = 64 << 10;
-constexpr const char* more_number_faults = "has more numbers out of range";
 
 /// Iterates over the text and publishes its position for the SAX handler, because nlohmann reports
 /// positions only for errors that it finds itself.
@@ -273,7 +274,10 @@ std::vector<std::size_t> blank_overflows(std::string& text) {
     } else if (text[at] == '-' || (text[at] >= '0' && text[at] <= '9')) {
       std::size_t end = text.find_first_not_of("0123456789+-.eE", at);
       if (end == std::string::npos) end = text.size();
-      if (!std::isfinite(std::strtod(text.substr(at, end - at).c_str(), nullptr))) {
+      const std::string number = text.substr(at, end - at);
+      char* rest = nullptr;
+      // What follows a number without a gap is not part of it, and is an error.
+      if (!std::isfinite(std::strtod(number.c_str(), &rest)) && *rest == '\0') {
         overflows.push_back(numbers);
         text.replace(at, end - at, "0" + std::string(end - at - 1, ' '));
       }
@@ -318,7 +322,10 @@ std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimi
 }
 
 bool follows_grammar(std::string_view text) {
-  return text.find('\0') == std::string_view::npos && Value::accept(text);
+  if (text.find('\0') != std::string_view::npos) return false;
+  if (Value::accept(text)) return true;
+  std::string readable(text);
+  return !blank_overflows(readable).empty() && Value::accept(readable);
 }
 
 }  // namespace celld::json

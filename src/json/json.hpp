@@ -40,14 +40,15 @@ struct SyntaxError {
 
 struct Document {
   Value value;
-  /// Numbers that fit neither a 64-bit integer nor a double; each is null in `value`.
+  /// Numbers that fit neither a 64-bit integer nor a double; each is null in `value`. At most 101:
+  /// see number_faults.hpp.
   std::vector<Fault> number_faults;
 };
 
 std::variant<Document, SyntaxError> parse(std::string_view text, const ParseLimits& limits = {});
 
 /// Whether `text` is one value by the grammar of JSON, whatever `parse` says of its duplicate keys,
-/// its depth and its number of values. A number beyond double does not count as one.
+/// its depth, its number of values and its numbers.
 bool follows_grammar(std::string_view text);
 
 /// Compact text. Never throws: invalid UTF-8 is replaced.

@@ -37,6 +37,7 @@ std::uint64_t memory_bytes(const Job& job) {
                            &spec.traceparent, &job.cell.customer, &job.cell.product, &job.lane}) {
     bytes += heap(*text);
   }
+  bytes += heap(job.lane);  // Again, in the index of the order in which jobs are moved.
   for (const auto& service : spec.services) bytes += sizeof(std::string) + heap(service);
   const auto add_pairs = [&bytes](const auto& pairs) {
     for (const auto& [name, value] : pairs) {

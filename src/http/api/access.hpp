@@ -37,6 +37,8 @@ class AccessControl {
   /// The name of the request's token, whatever its scopes; empty when it has no valid token.
   std::string token_name(const http::Request& request) const;
 
+  bool operator==(const AccessControl&) const = default;
+
  private:
   const config::Token* token_of(const http::Request& request) const;
 

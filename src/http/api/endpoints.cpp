@@ -37,9 +37,9 @@ struct Call {
     caf::anon_send(api.leases, std::move(message));
   }
 
-  /// Whether a reload has replaced what admitted the request. It then ends what outlives its
+  /// Whether a reload has changed what admitted the request. It then ends what outlives its
   /// request, but it may do so before this request has begun that: then the handler ends it.
-  bool is_outdated() const { return &api.settings->get()->access != &access; }
+  bool is_outdated() const { return api.settings->get()->access != access; }
 
   /// For messages that only lead to brief work.
   void send_brief(const std::function<void()>& send) const {

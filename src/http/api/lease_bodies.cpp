@@ -1,6 +1,7 @@
 #include "src/http/api/lease_bodies.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "cells/model/job_machine.hpp"
@@ -8,6 +9,7 @@
 #include "src/http/api/query.hpp"
 #include "src/http/api/request_headers.hpp"
 #include "src/json/json.hpp"
+#include "src/json/number_faults.hpp"
 
 namespace celld::api {
 namespace {
@@ -120,11 +122,10 @@ CallOutcome read_failure(json::ObjectReader& reader, Faults& faults) {
   return outcome;
 }
 
-/// Removes and returns the faults whose pointers begin so.
-Faults take_below(const std::string& pointer, Faults& faults) {
-  const auto first = std::stable_partition(
-      faults.begin(), faults.end(),
-      [&](const json::Fault& fault) { return !fault.pointer.starts_with(pointer); });
+/// Removes and returns some of the faults.
+template <class IsTaken>
+Faults take(Faults& faults, IsTaken is_taken) {
+  const auto first = std::stable_partition(faults.begin(), faults.end(), std::not_fn(is_taken));
   Faults taken(std::make_move_iterator(first), std::make_move_iterator(faults.end()));
   faults.erase(first, faults.end());
   return taken;
@@ -212,9 +213,16 @@ std::variant<std::vector<Report>, Problem> parse_reports(const http::Request& re
       faults.push_back({"", "must be an array of up to 1000 reports"});
       return reports;
     }
+    const auto unlisted = take(
+        faults, [](const json::Fault& fault) { return fault.detail == json::more_number_faults; });
     for (std::size_t i = 0; i < body.size(); ++i) {
       const auto pointer = json::pointer_to("", i);
-      auto of_report = take_below(pointer + "/", faults);
+      auto of_report = take(faults, [below = pointer + "/"](const json::Fault& fault) {
+        return fault.pointer.starts_with(below);
+      });
+      if (!unlisted.empty() && json::has_null(body[i])) {
+        of_report.push_back({pointer, json::more_number_faults});
+      }
       reports.push_back(read_report(body[i], pointer, std::move(of_report), faults));
     }
     return reports;

@@ -147,7 +147,9 @@ void CommandCall::take(const uv_pipe_t* pipe, std::string_view bytes) {
   if (pipe == errors_.get()) return lines_.add(bytes);
   const auto room = limits_.output_bytes_max - answer_.size();
   answer_ += bytes.substr(0, room);
-  if (bytes.size() > room) kill(End::too_large);
+  if (bytes.size() <= room) return;
+  is_cut_ = true;
+  kill(End::too_large);
 }
 
 /// Reads what the command wrote before it ended. Does not wait for the pipe to close: a process
@@ -186,7 +188,7 @@ void CommandCall::end(CommandEnd end) {
   // `not_started` takes precedence over a timeout: it says that nothing has happened. A success
   // counts, even if celld was about to kill the command.
   const bool not_started = result.end == End::not_started && cause_ != End::aborted;
-  const bool succeeded = result.end == End::exited && result.value == 0 && cause_ != End::too_large;
+  const bool succeeded = result.end == End::exited && result.value == 0 && !is_cut_;
   if (cause_ && !not_started && !succeeded) result.end = *cause_;
   result.output = std::move(answer_);
   result.errors = lines_.take();

@@ -60,6 +60,7 @@ class CommandCall {
   std::string answer_;
   CommandErrors lines_;
   std::optional<CommandResult::End> cause_;  ///< Why celld killed it.
+  bool is_cut_ = false;                      ///< `answer_` lacks what came last.
   std::vector<CommandCalls::Gone> aborted_;
 };
 

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "src/json/json.hpp"
+#include "src/json/number_faults.hpp"
 #include "src/providers/http/answer_limits.hpp"
 #include "src/providers/secrets.hpp"
 
@@ -45,10 +46,8 @@ std::optional<std::string> read_properties(const json::Document& document,
   const auto found = document.value.find("properties");
   if (found == document.value.end()) return std::nullopt;
   if (!found->is_object()) return "answered with `properties` that are not an object";
-  for (const auto& fault : document.number_faults) {
-    if (fault.pointer.empty() || fault.pointer.starts_with("/properties/")) {
-      return "answered with a number in its properties that is out of range";
-    }
+  if (json::has_number_fault(document, "/properties", *found)) {
+    return "answered with a number in its properties that is out of range";
   }
   std::size_t bytes = 0;
   for (const auto& [name, value] : found->items()) {

@@ -132,6 +132,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     check_faults(std::get<api::Faults>(schedules), query);
   }
+  const auto services = api::parse_service_query(query);
+  if (const auto* list = std::get_if<api::ListServicesByName>(&services)) {
+    must(list->limit >= 1 && list->limit <= 1000, "a page has 1 to 1000 services");
+    check_name(list->after);
+  } else {
+    check_faults(std::get<api::Faults>(services), query);
+  }
   const auto leases = api::parse_lease_query(query);
   if (const auto* list = std::get_if<cells::ListLeases>(&leases)) {
     check_leases(*list, query);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/json/number_faults.hpp"
 #include "src/providers/http/answer_limits.hpp"
 #include "src/providers/http/outcome.hpp"
 
@@ -33,16 +34,6 @@ std::optional<Verdict> verdict_on(const AnswerRules& rules, int status) {
   return success && !names_done ? std::optional(Verdict::done) : std::nullopt;
 }
 
-/// Whether a number at `path`, or below it, may be out of range.
-bool has_number_fault(const json::Document& document, const Path& path) {
-  const std::string pointer = pointer_of(path);
-  return std::any_of(document.number_faults.begin(), document.number_faults.end(),
-                     [&](const json::Fault& fault) {
-                       return fault.pointer.empty() || fault.pointer == pointer ||
-                              fault.pointer.starts_with(pointer + "/");
-                     });
-}
-
 /// Takes the properties; returns what is wrong with them, if anything.
 std::optional<std::string> take_properties(const AnswerRules& rules, bool required,
                                            const std::optional<json::Document>& document,
@@ -55,7 +46,7 @@ std::optional<std::string> take_properties(const AnswerRules& rules, bool requir
       if (!document) return "answered with a body that is not JSON";
       return "answered without `" + pointer_of(path) + "`, the property `" + name + "`";
     }
-    if (has_number_fault(*document, path))
+    if (json::has_number_fault(*document, pointer_of(path), *value))
       return "answered with a number in its properties that is out of range";
     auto text = json::dump(*value);
     bytes += name.size() + text.size();

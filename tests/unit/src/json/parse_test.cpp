@@ -66,11 +66,13 @@ TEST_CASE("a text that is not JSON is refused, with the position") {
 }
 
 TEST_CASE("a text may follow the grammar of JSON and be refused") {
-  for (const std::string text : {R"({"a":1,"a":2})", "[[[1]]]", " 1 "}) {
+  for (const std::string text :
+       {R"({"a":1,"a":2})", "[[[1]]]", " 1 ", R"({"a":1e999,"a":[-1e999,18446744073709551616]})"}) {
     CHECK(follows_grammar(text));
   }
-  CHECK(follows_grammar(std::string(100, '[') + std::string(100, ']')));
-  for (const std::string text : {"", "{", R"({"a":1,"a" 2})", "1 2", "\"\xff\""}) {
+  CHECK(follows_grammar(std::string(100, '[') + "1e999" + std::string(100, ']')));
+  for (const std::string text : {"", "{", R"({"a":1,"a" 2})", "1 2", "\"\xff\"",
+                                 R"({"a":1e999,"a":})", "[1e999e5]", "[1,1e999"}) {
     CHECK_FALSE(follows_grammar(text));
   }
   CHECK_FALSE(follows_grammar(std::string_view("1\0 2", 4)));
@@ -184,6 +186,11 @@ TEST_CASE("the faults of numbers out of range are bounded") {
 TEST_CASE("a syntax error after a number out of range is reported at its position") {
   CHECK(refused("[1e400, 1e400, x]").detail == "line 1, column 16: unexpected \"x\"");
   CHECK(refused("{\"a\":1e400,\"a\":1}").detail == "line 1, column 14: duplicate key \"a\"");
+}
+
+TEST_CASE("a number with more text after it is no number") {
+  refused("[1e999e5]");
+  refused("1e400x");
 }
 
 TEST_CASE("dumping never throws") {

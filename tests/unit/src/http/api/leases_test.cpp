@@ -452,6 +452,25 @@ TEST_CASE("a number out of range refuses only the report that has it") {
   CHECK(results[2]["status"] == 200);
 }
 
+TEST_CASE("more numbers out of range than are listed refuse only the reports that have some") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  const std::string begin =
+      R"({"outcome":"complete","lease":")" + lease_names.name({42, a_lease}) + "\"";
+  std::string many = "[0";
+  for (int i = 0; i < 150; ++i) many += ",1e999";
+  const std::string reports = "[" + begin + "}," + begin + R"(,"properties":{"n":)" + many +
+                              "]}}," + begin + R"(,"properties":{"n":1e999}},)" + begin + "}]";
+  const auto answer = post_to(daemon, "/v1/leases/report", reports);
+  REQUIRE(answer.status == 200);
+  const auto& results = answer.body["results"];
+  CHECK(results[0]["status"] == 200);
+  CHECK(results[1]["errors"].size() == 10);
+  CHECK(results[2]["errors"] ==
+        Value{{{"pointer", "/2"}, {"detail", "has more numbers out of range"}}});
+  CHECK(results[3]["status"] == 200);
+}
+
 TEST_CASE("a report may be nested as deep as the completion that it stands for") {
   Daemon daemon;
   daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };

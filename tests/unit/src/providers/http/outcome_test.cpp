@@ -92,6 +92,9 @@ TEST_CASE("a number out of range matters only in the properties") {
   for (int i = 0; i < 200; ++i) many += "1e999,";
   CHECK(outcome_of(200, many + "1]}").kind == Kind::succeeded);
   check_invalid(outcome_of(200, many + R"(1], "properties": {"n": 1e999}})"));
+  check_invalid(outcome_of(200, many + R"(1], "properties": {"n": {"in": [1, 1e999]}}})"));
+  CHECK(outcome_of(200, many + R"(1], "properties": {"n": {"in": [1, "x"]}}})").kind ==
+        Kind::succeeded);
 }
 
 TEST_CASE("an answer may have as many values as fit into it") {

@@ -120,6 +120,10 @@ TEST_CASE("a property that is done must be there, and one that was done need not
   CHECK(done(rules, 409, R"({"id": 1})").properties == cells::Properties{{"id", "1"}});
   CHECK(done({{"properties", {{"id", "/id"}}}}, 200, R"({"id": 1, "n": 1e999})")
             .properties.at("id") == "1");
+  std::string many = R"({"n": [)";  // More than are listed.
+  for (int i = 0; i < 150; ++i) many += "1e999,";
+  CHECK(done(rules, 200, many + R"(1], "id": 1})").properties.at("id") == "1");
+  CHECK(failure(rules, 200, many + R"(1], "id": [1e999]})").code == "invalid_response");
 }
 
 TEST_CASE("properties have at most 256 KiB") {

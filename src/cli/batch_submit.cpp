@@ -17,6 +17,7 @@
 #include "src/cli/members.hpp"
 #include "src/cli/problem.hpp"
 #include "src/cli/session.hpp"
+#include "src/cli/signals.hpp"
 #include "src/cli/text.hpp"
 
 namespace celld::cli {
@@ -272,6 +273,17 @@ class BatchSubmission {
   std::int64_t rejected_ = 0;
 };
 
+/// Async-signal-safe.
+void on_interruption(int signal) {
+  constexpr std::string_view text =
+      "\ncellctl: interrupted\n"
+      "  The lines that celld has accepted stay accepted: cellctl batch list shows the last batch, "
+      "which has a job for each.\n"
+      "  If each line has an `idempotency_key`, send the file again: that repeats no job.\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  die_of(signal);
+}
+
 }  // namespace
 
 bool is_batch(const Arguments& arguments) {
@@ -292,6 +304,7 @@ ExitCode submit_batch(Session& session, const Arguments& arguments) {
   }
   if (arguments.integer("--from-line").value_or(1) < 1)
     throw usage_failure("--from-line: the first line is 1");
+  before_death(on_interruption);
   return BatchSubmission(session, arguments).run();
 }
 

@@ -24,8 +24,9 @@ void add_page_flags(CLI::App& verb);
 /// The text that `Output::print_json` would print.
 std::string json_line(Session& session, const std::string& document);
 
-/// Fetches one page, or with --all every page, and passes each item to `on_item`. Returns whether
-/// more items exist.
+/// Fetches as many items as a page has, or with --all every item, and passes each to `on_item`.
+/// celld may end a page early, even without an item: then the list goes on with the next page.
+/// Returns whether more items exist.
 bool for_each_item(Session& session, const Arguments& arguments, const Listing& listing,
                    const std::function<void(const json::Value& item)>& on_item);
 

@@ -136,6 +136,9 @@ void print(Session& session, const Arguments& arguments, const Answer& answer) {
 
 ExitCode submit(Session& session, const Arguments& arguments) {
   if (is_batch(arguments)) return submit_batch(session, arguments);
+  if (arguments.has("--from-line")) {
+    throw usage_failure("--from-line applies only to a file with one job a line; see --batch");
+  }
   Submission submission(session, arguments);
   Answer answer = submission.send(seconds(0));
   if (!arguments.has("--wait")) {

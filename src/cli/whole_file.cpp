@@ -5,16 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "src/cli/failure.hpp"
+#include "src/cli/signals.hpp"
 #include "src/cli/text.hpp"
 
 namespace celld::cli {
@@ -66,13 +65,12 @@ std::atomic<int> opening_state{0};
 constexpr int opening = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// Async-signal-safe. The raised signal is blocked until the handler returns; then it is fatal.
+/// Async-signal-safe.
 void remove_partial_file(int signal) {
   int expected = opening;
   if (opening_state.compare_exchange_strong(expected, signal) || expected > 0) return;
   if (const char* path = partial_file.load()) ::unlink(path);
-  ::signal(signal, SIG_DFL);
-  ::raise(signal);
+  die_of(signal);
 }
 
 /// While it exists, signals wait.
@@ -86,21 +84,6 @@ class Opening {
   Opening(const Opening&) = delete;
   Opening& operator=(const Opening&) = delete;
 };
-
-/// Signals that the process ignores, as under `nohup`, stay ignored.
-void watch_signals() {
-  constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action{};
-  action.sa_handler = remove_partial_file;
-  action.sa_flags = SA_RESTART;
-  ::sigemptyset(&action.sa_mask);
-  for (const int signal : signals) ::sigaddset(&action.sa_mask, signal);
-  for (const int signal : signals) {
-    struct sigaction before{};
-    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
-      ::sigaction(signal, &action, nullptr);
-  }
-}
 
 }  // namespace
 
@@ -141,7 +124,7 @@ void WholeFile::complete() {
 void WholeFile::open() {
   constexpr int attempts_max = 8;
   const Opening is_opening;
-  watch_signals();
+  before_death(remove_partial_file);
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     const int fd = ::open(partial_path_.c_str(),
                           O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -56,7 +56,7 @@ WorkerSettings read_settings(Session& session, const Arguments& arguments) {
   settings.runs.concurrency = static_cast<std::size_t>(concurrency);
   settings.runs.grace = arguments.duration("--grace").value_or(grace_default);
   if (settings.service.empty()) throw usage_failure("--service is required");
-  if (settings.runs.command.empty()) throw usage_failure("--exec is required");
+  if (settings.runs.command.empty()) throw usage_failure("--exec is required, with a command");
   return settings;
 }
 

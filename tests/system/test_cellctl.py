@@ -282,6 +282,24 @@ class Requests(CellctlTest):
             self.cellctl("cell", "list", "--all", *flags, "--url", url)
             self.assertEqual(requests[-1][0], f"/v1/cells?limit={limit}")
 
+    def test_a_list_goes_on_after_pages_that_ended_early(self):
+        def page(ids, cursor):
+            items = [{"id": job_id} for job_id in ids]
+            return 200, {}, json.dumps({"items": items, "next_cursor": cursor}).encode()
+        url, requests = self.canned(page([], "a"), page(["1"], "b"), page(["2", "3"], "c"))
+        done = self.run_cellctl("job", "list", "--limit", "3", "--url", url)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()[1:]],
+                         ["1", "2", "3"])
+        self.assertIn("there are more jobs", done.stderr)
+        self.assertEqual([path for path, *_ in requests],
+                         ["/v1/jobs?limit=3", "/v1/jobs?limit=3&cursor=a",
+                          "/v1/jobs?limit=2&cursor=b"])
+        url, requests = self.canned(page([], "a"), page(["1"], None))
+        done = self.run_cellctl("job", "list", "--url", url)
+        self.assertEqual(done.stdout.splitlines()[1].split()[0], "1")
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(requests[-1][0], "/v1/jobs?limit=50&cursor=a")
+
     def test_each_item_of_a_long_list_is_printed_once(self):
         ids = [f"{number:013}" for number in range(30)]
         items = [{"id": job_id, "parameters": {"text": "x" * 10_000}} for job_id in ids]
@@ -1019,9 +1037,27 @@ class Batches(CellctlTest):
             self.run_cellctl("submit", "--batch", "-f", "-", *flag, code=USAGE)
         self.run_cellctl("submit", "--batch", "-f", "-", "--from-line", "0", code=USAGE)
         self.run_cellctl("submit", "--batch", code=USAGE)
+        lone = self.run_cellctl("submit", "-f", "-", "--from-line", "2", stdin=b"{}", code=USAGE)
+        self.assertIn("--from-line applies only to", lone.stderr)
         self.run_cellctl("submit", "-f", "absent.ndjson", code=USAGE)
         told = self.run_cellctl("submit", "-f", "-", stdin=text, code=USAGE)
         self.assertIn("If it has one job a line, add --batch.", told.stderr)
+
+    def test_an_interrupted_batch_says_what_stays(self):
+        self.start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen([binary(), "submit", "--batch", "-f", "-"],
+                                       env=self.environment(), stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process.stdin.write(json.dumps(a_job(f"e-{number}")).encode() + b"\n")
+            process.stdin.flush()
+            wait_until(lambda: self.client.get("/v1/jobs", entity_id=f"e-{number}").json["items"],
+                       "celld has the first line")
+            process.send_signal(number)
+            said = process.communicate(timeout=DEADLINE_S)[1].decode()
+            self.assertEqual(process.returncode, -number)
+            self.assertIn("cellctl: interrupted\n", said)
+            self.assertIn("stay accepted: cellctl batch list", said)
 
     def test_cellctl_goes_on_where_a_batch_ended_or_says_what_to_do(self):
         self.start(cells=[{"queue": {"max_jobs": 10}}])

@@ -337,10 +337,9 @@ class Worker(CellctlTest):
                              ("failed", 3, "invalid_response"), ended)
 
     def test_a_report_that_celld_cannot_read_holds_back_no_other(self):
-        self.start()
+        self.start(limits={"max_body_bytes": 65536})
         large, small = self.submit_vm("large"), self.submit_vm("small")
-        # As a report, 50,000 values are more than a request may have.
-        self.work(f"case $(cat) in *{large}*) values=49995;; *) values=1;; esac; echo >>started; "
+        self.work(f"case $(cat) in *{large}*) values=60000;; *) values=1;; esac; echo >>started; "
                   "until [ $(wc -l <started) -ge 2 ]; do sleep 0.02; done; "
                   "printf '{\"properties\":{\"x\":[0'; yes ,0 | head -n $values; printf ']}}'",
                   "--concurrency", "2")
@@ -348,6 +347,14 @@ class Worker(CellctlTest):
         ended = self.wait_for_end(large)
         self.assertEqual((ended["state"], ended["attempt"], ended["error"]["code"]),
                          ("failed", 3, "invalid_response"), ended)
+        self.assertRegex(ended["error"]["message"], "^celld refused the worker's report: .*413")
+        self.assertRegex(self.log(), "celld refused its report: .*413")
+
+    def test_a_result_may_have_as_many_values_as_fit_into_the_properties(self):
+        self.start()
+        job = self.submit_vm()
+        self.work("printf '{\"properties\":{\"x\":[0'; yes ,0 | head -n 60000; printf ']}}'")
+        self.assertEqual(len(self.wait_for_end(job)["properties"]["x"]), 60001)
 
     def test_a_worker_whose_requests_are_all_answered_does_not_say_that_celld_answers_again(self):
         self.start()

@@ -32,28 +32,30 @@ void Deliverer::deliver(LeaseClient& client, const Runs::Heartbeat& heartbeat) {
 void Deliverer::deliver(LeaseClient& client, const Runs::Reports& reports) {
   const auto answer = client.report(reports.reports);
   if (const auto* setback = std::get_if<Setback>(&answer)) {
-    if (setback->kind == Setback::Kind::invalid) return deliver_apart(client, reports);
+    if (setback->kind == Setback::Kind::invalid)
+      return deliver_apart(client, reports, setback->text);
     note_setback(*setback);
     for (const auto& lease : reports.leases) runs_.on_no_answer(lease);
     return;
   }
   note_answer();
-  const auto& statuses = std::get<std::vector<int>>(answer);
+  const auto& results = std::get<std::vector<LeaseClient::ReportResult>>(answer);
   for (std::size_t i = 0; i < reports.leases.size(); ++i) {
-    if (statuses[i] == status_ok) {
+    if (results[i].status == status_ok) {
       runs_.on_reported(reports.leases[i]);
-    } else if (statuses[i] == status_invalid) {
-      runs_.on_report_refused(reports.leases[i]);
+    } else if (results[i].status == status_invalid) {
+      runs_.on_report_refused(reports.leases[i], results[i].faults);
     } else {
       runs_.on_lost(reports.leases[i]);
     }
   }
 }
 
-void Deliverer::deliver_apart(LeaseClient& client, const Runs::Reports& reports) {
+void Deliverer::deliver_apart(LeaseClient& client, const Runs::Reports& reports,
+                              const std::string& reason) {
   note_answer();
   const std::size_t half = reports.leases.size() / 2;
-  if (half == 0) return runs_.on_report_refused(reports.leases.front());
+  if (half == 0) return runs_.on_report_refused(reports.leases.front(), reason);
   Runs::Reports first;
   Runs::Reports second;
   for (std::size_t i = 0; i < reports.leases.size(); ++i) {

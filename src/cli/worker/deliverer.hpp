@@ -22,7 +22,7 @@ class Deliverer {
   void deliver(LeaseClient& client, const Runs::Reports& reports);
   /// celld cannot read the request with these reports. Sends them in halves, again and again if
   /// need be, so that an unreadable report does not hold back the others.
-  void deliver_apart(LeaseClient& client, const Runs::Reports& reports);
+  void deliver_apart(LeaseClient& client, const Runs::Reports& reports, const std::string& reason);
   void note_answer();
   void note_setback(const Setback& setback);
 

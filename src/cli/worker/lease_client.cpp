@@ -33,6 +33,15 @@ Setback setback_of(const Answer& answer) {
   return setback;
 }
 
+std::string faults_text(const json::Value& result) {
+  std::string text;
+  for (const auto& fault : elements_at(result, {"errors"})) {
+    text +=
+        (text.empty() ? "" : "; ") + text_at(fault, {"pointer"}) + " " + text_at(fault, {"detail"});
+  }
+  return text;
+}
+
 }  // namespace
 
 LeaseClient::LeaseClient(const Connection& connection, std::string service, std::string worker)
@@ -91,19 +100,22 @@ std::variant<LeaseTerm, Setback> LeaseClient::heartbeat(const std::string& lease
   return read_term(term);
 }
 
-std::variant<std::vector<int>, Setback> LeaseClient::report(
+std::variant<std::vector<LeaseClient::ReportResult>, Setback> LeaseClient::report(
     const std::vector<std::string>& reports) {
   std::string body = "[";
   for (const auto& report : reports) body += (body.size() == 1 ? "" : ",") + report;
   auto answer = ask({.method = "POST", .path = "/v1/leases/report", .body = body + "]"});
   if (auto* setback = std::get_if<Setback>(&answer)) return std::move(*setback);
-  std::vector<int> statuses;
-  for (const auto& result : elements_at(std::get<json::Value>(answer), {"results"}))
-    statuses.push_back(static_cast<int>(integer_at(result, {"status"})));
-  if (statuses.size() != reports.size() || std::count(statuses.begin(), statuses.end(), 0) != 0) {
+  std::vector<ReportResult> results;
+  for (const auto& result : elements_at(std::get<json::Value>(answer), {"results"})) {
+    results.push_back({static_cast<int>(integer_at(result, {"status"})), faults_text(result)});
+  }
+  const bool has_all = std::all_of(results.begin(), results.end(),
+                                   [](const auto& result) { return result.status != 0; });
+  if (results.size() != reports.size() || !has_all) {
     return Setback{Setback::Kind::away, "the answer has no status for each report", {}};
   }
-  return statuses;
+  return results;
 }
 
 }  // namespace celld::cli

@@ -44,8 +44,12 @@ class LeaseClient {
 
   std::variant<LeaseTerm, Setback> heartbeat(const std::string& lease, const std::string& body);
 
-  /// The status of each report, in their order.
-  std::variant<std::vector<int>, Setback> report(const std::vector<std::string>& reports);
+  struct ReportResult {
+    int status = 0;
+    std::string faults;  ///< Of the report, if celld has found any.
+  };
+  /// The result of each report, in their order.
+  std::variant<std::vector<ReportResult>, Setback> report(const std::vector<std::string>& reports);
 
  private:
   std::variant<json::Value, Setback> ask(const Request& request);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "src/cli/text.hpp"
 #include "src/cli/worker/work_report.hpp"
 #include "src/json/json.hpp"
 #include "src/providers/command/outcome.hpp"
@@ -28,6 +29,8 @@ constexpr milliseconds pause_first{100};
 constexpr milliseconds pause_max{2'000};
 /// The command gets at least three quarters of a term before it is ended for missing heartbeats.
 constexpr int grace_share = 4;
+/// Of a message that celld's answer makes up.
+constexpr std::size_t reason_width_max = 1000;
 /// How the shell reports a program that it cannot execute, or cannot find.
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
@@ -180,7 +183,7 @@ void LeasedRun::on_report_refused(const std::string& reason, SteadyTime now) {
   outcome_ = CallOutcome{};
   outcome_.kind = Kind::retryable;
   outcome_.code = "invalid_response";
-  outcome_.message = "celld refused the worker's report: " + reason;
+  outcome_.message = "celld refused the worker's report: " + fitted(reason, reason_width_max);
   messages_.clear();
   report_at_ = now;
 }

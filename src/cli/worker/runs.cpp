@@ -325,12 +325,12 @@ void Runs::on_reported(const std::string& lease) {
   changed_.notify_all();
 }
 
-void Runs::on_report_refused(const std::string& lease) {
+void Runs::on_report_refused(const std::string& lease, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     LeasedRun& run = delivered(lease);
-    log_.problem(name_of_job(run) + "celld refused its report");
-    run.on_report_refused("it has faults", steady_now());
+    log_.problem(name_of_job(run) + "celld refused its report: " + reason);
+    run.on_report_refused(reason, steady_now());
   }
   changed_.notify_all();
 }

@@ -81,7 +81,7 @@ class Runs {
   void on_no_answer(const std::string& lease);
   void on_lost(const std::string& lease);
   void on_reported(const std::string& lease);
-  void on_report_refused(const std::string& lease);
+  void on_report_refused(const std::string& lease, const std::string& reason);
 
   // --- For the thread that waits for signals ------------------------------------------------
 

@@ -14,6 +14,15 @@ std::unique_ptr<BatchSplitter> make_splitter(BatchFormat format) {
                                       : make_array_splitter(batch_text_bytes_max);
 }
 
+/// The line that a syntax error names is the first one of the job, not that of the body.
+void leave_out_line(Problem& problem) {
+  constexpr std::string_view line = "line 1, ";
+  const auto at = problem.detail.find(line);
+  if (problem.kind == ProblemKind::malformed_json && at != std::string::npos) {
+    problem.detail.erase(at, line.size());
+  }
+}
+
 Problem too_long() {
   return {.kind = ProblemKind::content_too_large,
           .detail = "The job is longer than " + std::to_string(batch_text_bytes_max) + " bytes."};
@@ -116,6 +125,7 @@ void BatchSink::take(const BatchItem& item, const SubmissionRules& rules, Submit
         !json::follows_grammar(item.text)) {
       return stop_at(item.line, problem_of_line(std::move(*problem)), lines);
     }
+    if (format_ == BatchFormat::lines) leave_out_line(*problem);
     return reject(item.line, problem_of_line(std::move(*problem)), lines);
   }
   auto& submission = std::get<Submission>(parsed);

@@ -24,8 +24,12 @@ constexpr std::size_t code_bytes_max = 64;
 constexpr std::int64_t retry_after_ms_max = 86'400'000;
 constexpr std::size_t report_faults_max = 10;
 constexpr std::size_t reports_max = 1000;
+/// More values than 256 KiB of properties and the messages can have.
+constexpr std::size_t values_max = 150'000;
+constexpr json::ParseLimits limits{.nodes_max = values_max};
 /// A report may have what a completion may have, one level deeper.
-constexpr json::ParseLimits reports_limits{.depth_max = json::ParseLimits{}.depth_max + 1};
+constexpr json::ParseLimits reports_limits{.depth_max = json::ParseLimits{}.depth_max + 1,
+                                           .nodes_max = values_max};
 
 bool is_plain(const std::string& text) {
   return std::none_of(text.begin(), text.end(),
@@ -36,12 +40,12 @@ bool is_plain(const std::string& text) {
 /// `read`.
 template <class Result, class Read>
 std::variant<Result, Problem> parse_body(const http::Request& request, bool required, Read read,
-                                         const json::ParseLimits& limits = {}) {
+                                         const json::ParseLimits& parse_limits = limits) {
   Faults faults = refuse_query(request.query);
   json::Document document{json::Value::object(), {}};
   if (required || !request.body.empty()) {
     if (!is_json(request)) return not_json();
-    auto parsed = json::parse(request.body, limits);
+    auto parsed = json::parse(request.body, parse_limits);
     if (auto* error = std::get_if<json::SyntaxError>(&parsed)) {
       return unreadable_body(std::move(*error));
     }
@@ -135,6 +139,10 @@ Faults take(Faults& faults, IsTaken is_taken) {
 Report read_report(const json::Value& value, const std::string& pointer, Faults of_lease,
                    Faults& faults) {
   Report report;
+  if (!value.is_object()) {
+    faults.push_back({pointer, "must be an object"});
+    return report;
+  }
   json::ObjectReader reader(value, pointer, of_lease);
   reader.require({"lease", "outcome"});
   const auto name = reader.string("lease", 0, std::string::npos);

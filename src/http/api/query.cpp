@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t limit_max = 1000;
 constexpr std::size_t labels_max = 16;
 constexpr std::size_t text_bytes_max = 256;
+constexpr std::size_t worker_bytes_max = 255;
 /// An id that no batch has: the greatest one, which lies in the distant future.
 constexpr cells::BatchId no_batch = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view label_prefix = "label.";
@@ -33,10 +34,10 @@ Taker name_into(std::optional<std::string>& target) {
   };
 }
 
-Taker text_into(std::optional<std::string>& target) {
-  return [&target](const std::string& value) -> std::string {
-    if (value.empty() || value.size() > text_bytes_max)
-      return "must have 1 to " + std::to_string(text_bytes_max) + " bytes";
+Taker text_into(std::optional<std::string>& target, std::size_t bytes_max = text_bytes_max) {
+  return [&target, bytes_max](const std::string& value) -> std::string {
+    if (value.empty() || value.size() > bytes_max)
+      return "must have 1 to " + std::to_string(bytes_max) + " bytes";
     target = value;
     return "";
   };
@@ -232,7 +233,7 @@ std::variant<cells::ListCells, Faults> parse_cell_query(const Query& query) {
 std::variant<cells::ListLeases, Faults> parse_lease_query(const Query& query) {
   cells::ListLeases list;
   const Takers takers = {
-      {"worker", text_into(list.worker)},
+      {"worker", text_into(list.worker, worker_bytes_max)},
       {"service", name_into(list.service)},
       {"limit", limit_into(list.limit)},
       {"cursor",

@@ -97,8 +97,11 @@ CallOutcome interpret_success(const std::string& service, const HttpResult& resu
   outcome.kind = Kind::succeeded;
   if (is_blank(result.body)) return outcome;
   const auto parsed = json::parse(result.body, answer_limits);
+  if (const auto* error = std::get_if<json::SyntaxError>(&parsed)) {
+    return invalid_response(service, "answered with a body that cannot be read: " + error->detail);
+  }
   const auto* document = std::get_if<json::Document>(&parsed);
-  if (document == nullptr || !document->value.is_object()) {
+  if (!document->value.is_object()) {
     return invalid_response(service, "answered with a body that is not a JSON object");
   }
   auto wrong = read_properties(*document, outcome.properties);

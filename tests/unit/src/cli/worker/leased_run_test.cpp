@@ -267,6 +267,7 @@ TEST_CASE("a report that celld refuses becomes a failure, once") {
   run.on_report_refused("it has faults", start + 1s);
   REQUIRE(run.report_is_due(start + 1s));
   CHECK(contains(run.report(), R"("code":"invalid_response")"));
+  CHECK(contains(run.report(), "refused the worker's report: it has faults\""));
   run.on_report_refused("it has faults", start + 2s);
   CHECK(run.state() == State::done);
 }

@@ -211,8 +211,8 @@ TEST_CASE("a worker that waits for room goes on once an unreported lease is over
       {"reported", [](Runs& runs, const std::string& lease) { runs.on_reported(lease); }},
       {"lost", [](Runs& runs, const std::string& lease) { runs.on_lost(lease); }},
       {"refused twice", [](Runs& runs, const std::string& lease) {
-         runs.on_report_refused(lease);
-         runs.on_report_refused(lease);
+         runs.on_report_refused(lease, "it has faults");
+         runs.on_report_refused(lease, "it has faults");
        }}};
   for (const auto& [name, end] : ends) {
     INFO(name);

@@ -213,8 +213,7 @@ TEST_CASE("what a worker asks for is checked") {
   CHECK(errors_of(post_to(daemon, "/v1/leases/report", "{}")) ==
         Value{{"", "must be an array of up to 1000 reports"}});
   CHECK(errors_of(post_to(daemon, "/v1/leases/report", R"([{"outcome":"complete"},7])")) ==
-        Value{{"/0/lease", "must be the name of a lease"},
-              {"/1/lease", "must be the name of a lease"}});
+        Value{{"/0/lease", "must be the name of a lease"}, {"/1", "must be an object"}});
 }
 
 TEST_CASE("a wait ends with an empty list") {
@@ -469,6 +468,19 @@ TEST_CASE("more numbers out of range than are listed refuse only the reports tha
   CHECK(results[2]["errors"] ==
         Value{{{"pointer", "/2"}, {"detail", "has more numbers out of range"}}});
   CHECK(results[3]["status"] == 200);
+}
+
+TEST_CASE("a report may have as many values as fit into its properties") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{leased_job()}; };
+  std::string properties = R"("properties":{"x":[1)";
+  while (properties.size() < cells::properties_bytes_max) properties += ",1";
+  properties += "]}}";
+  CHECK(post_to(daemon, path("/complete"), "{" + properties).status == 200);
+  const auto lease = lease_names.name({42, a_lease});
+  const auto report = R"([{"lease":")" + lease + R"(","outcome":"complete",)" + properties + "]";
+  CHECK(post_to(daemon, "/v1/leases/report", report).body["results"][0]["status"] == 200);
 }
 
 TEST_CASE("a report may be nested as deep as the completion that it stands for") {

@@ -85,6 +85,12 @@ TEST_CASE("a success of the wrong shape is invalid") {
                R"({"messages": [{"text": "x", "severity": 1}]})", "\xff\xfe", "<html/>")));
 }
 
+TEST_CASE("an answer that cannot be read is described") {
+  CHECK(outcome_of(200, R"({"a":1,"a":2})").message ==
+        "dns answered with a body that cannot be read: line 1, column 11: duplicate key \"a\".");
+  CHECK(outcome_of(200, "[]").message == "dns answered with a body that is not a JSON object.");
+}
+
 TEST_CASE("a number out of range matters only in the properties") {
   CHECK(outcome_of(200, R"({"other": 99999999999999999999999})").kind == Kind::succeeded);
   // More than are listed: any of the properties may have one.

@@ -56,14 +56,14 @@ TokenCommand::TokenCommand(CLI::App& app)
   command_->add_option("--name", name_, "the name of the token in the configuration")
       ->check(name_fault, "NAME")
       ->capture_default_str();
-  command_->add_option("--scope,--scopes", scopes_, "the scopes: submit, read, work, admin")
+  command_->add_option("--scopes,--scope", scopes_, "the scopes: submit, read, work, admin")
       ->check(scope_fault, "SCOPE")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->take_all()
       ->capture_default_str();
   command_
-      ->add_option("--service,--services", services_, "restrict the scope work to these services")
+      ->add_option("--services,--service", services_, "restrict the scope work to these services")
       ->check(name_fault, "NAME")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -1,5 +1,6 @@
 #include "src/cli/cell_view.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -35,6 +36,24 @@ std::string overrides_text(const json::Value& cell) {
   return names.empty() ? "" : " (overridden: " + names + ")";
 }
 
+/// The most jobs that the cell may run, and its share of idle slots; empty: as many as its size,
+/// and 1.
+std::int64_t in_force(const json::Value& cell, const std::string& name, std::int64_t otherwise) {
+  for (const auto& value :
+       {member_at(cell, {"overrides", "pool." + name}), member_at(cell, {"quota", "pool", name})}) {
+    if (value.is_number_integer()) return value.get<std::int64_t>();
+  }
+  return otherwise;
+}
+
+std::int64_t burst_of(const json::Value& cell) {
+  return std::max(in_force(cell, "burst", 0), integer_at(cell, {"pool", "target"}));
+}
+
+std::int64_t weight_of(const json::Value& cell) {
+  return in_force(cell, "weight", 1);
+}
+
 /// The target size of the pool, with a star while an override of the pool is in force.
 TableCell target_of(const json::Value& cell) {
   return {count(cell, {"pool", "target"}).text + (overrides_text(cell).empty() ? "" : "*")};
@@ -57,6 +76,8 @@ CellTable::CellTable()
     : table_({{"CELL", false, true},
               {"STATE"},
               {"POOL", true},
+              {"BURST", true},
+              {"WEIGHT", true},
               {"BUSY", true},
               {"BORROWED", true},
               {"LENT", true},
@@ -72,6 +93,8 @@ void CellTable::add(const json::Value& cell) {
   table_.add({{name_of(cell)},
               state_of(cell),
               target_of(cell),
+              {std::to_string(burst_of(cell))},
+              {std::to_string(weight_of(cell))},
               count(cell, {"pool", "busy"}),
               count(cell, {"pool", "borrowed"}),
               count(cell, {"pool", "lent"}),
@@ -86,9 +109,10 @@ void CellTable::add(const json::Value& cell) {
 
 std::string cell_sentence(const json::Value& cell) {
   return cleaned("cell " + name_of(cell) + " is " + state_of(cell).text + ", with a pool of " +
-                 count(cell, {"pool", "target"}).text + overrides_text(cell) +
-                 "; jobs: " + count(cell, {"queue", "running"}).text + " running, " +
-                 count(cell, {"queue", "queued"}).text + " queued");
+                 count(cell, {"pool", "target"}).text + ", burst " +
+                 std::to_string(burst_of(cell)) + ", weight " + std::to_string(weight_of(cell)) +
+                 overrides_text(cell) + "; jobs: " + count(cell, {"queue", "running"}).text +
+                 " running, " + count(cell, {"queue", "queued"}).text + " queued");
 }
 
 }  // namespace celld::cli

@@ -1,10 +1,12 @@
 // `cellctl config check` validates files without a celld; `config show` asks a running one.
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "src/cli/commands.hpp"
+#include "src/cli/failure.hpp"
 #include "src/cli/input.hpp"
 #include "src/cli/session.hpp"
 #include "src/cli/text.hpp"
@@ -56,8 +58,19 @@ std::string as_json(const std::string& path, const Faults& faults) {
   return json::dump({{"file", path}, {"valid", faults.empty()}, {"errors", std::move(errors)}});
 }
 
+Faults check_file_at(const std::string& path) {
+  try {
+    return check(read_input(path, file_bytes_max));
+  } catch (const Failure& unreadable) {
+    std::string detail = unreadable.what();
+    const std::string name = cleaned(path) + " ";
+    if (detail.starts_with(name)) detail.erase(0, name.size());
+    return {{"", std::move(detail)}};
+  }
+}
+
 ExitCode check_file(Session& session, const std::string& path) {
-  const Faults faults = check(read_input(path, file_bytes_max));
+  const Faults faults = check_file_at(path);
   if (session.json()) {
     session.out().print_json(as_json(path, faults));
   } else if (faults.empty()) {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t quoted_bytes_max = 200;
 
+/// Of a problem. Anything else is no answer of celld.
 ExitCode exit_code_of(int status) {
   if (status == 404) return ExitCode::not_found;
   if (status >= 400 && status < 500) return ExitCode::refused;
@@ -44,9 +45,13 @@ bool is_problem(const Answer& answer) {
 }
 
 Failure failure_of(const Answer& answer) {
-  std::string text = is_problem(answer) ? text_of_problem(*parse_answer(answer.body), answer.status)
-                                        : text_of_foreign_answer(answer);
-  if (answer.status == 401) text += "\n  Set CELLD_TOKEN, or name a file with --token-file.";
+  if (!is_problem(answer)) return {ExitCode::unavailable, text_of_foreign_answer(answer)};
+  std::string text = text_of_problem(*parse_answer(answer.body), answer.status);
+  if (answer.status == 401) {
+    text +=
+        "\n  Set CELLD_TOKEN, or name a file with --token-file. If one is set, celld does not "
+        "know it.";
+  }
   return {exit_code_of(answer.status), text};
 }
 

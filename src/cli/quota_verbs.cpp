@@ -93,6 +93,9 @@ ExitCode quota_set(Session& session, const Arguments& arguments) {
     if (std::find(limits.begin(), limits.end(), name) != limits.end()) put(name, value);
   }
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
+    if (word->find('=') == std::string::npos) {
+      throw usage_failure("'" + cleaned(*word) + "' must be LIMIT=VALUE");
+    }
     const auto [limit, text] = name_and_value(*word);
     if (std::find(limits.begin(), limits.end(), limit) == limits.end()) {
       throw usage_failure("'" + cleaned(limit) +

@@ -207,7 +207,8 @@ std::vector<CellSetting> make_table() {
             "how many jobs a second may be submitted in the long run"),
       quota(cells::QuotaLimit::queue_burst, 1, burst_max,
             "how many jobs may be submitted at once after a pause; if not set, as many as "
-            "`submissions_per_s` allows in a second"),
+            "`submissions_per_s` allows in a second; without `submissions_per_s`, it has no "
+            "effect"),
       choice(
           "durability", {"disk", "memory"},
           "where the jobs of the cell are kept; see [Jobs in memory](#jobs-in-memory)",

@@ -493,7 +493,7 @@ class Jobs(CellctlTest):
     def test_events_are_asked_for_by_customer_and_product(self):
         url, requests = self.canned((404, {}, b"{}"))
         refused = self.begin("job", "events", "--customer", "a", "--product", "b", "--url", url)
-        refused.wait(DEADLINE_S)
+        self.assertEqual(refused.wait(DEADLINE_S), UNAVAILABLE)  # celld's 404 is a problem.
         self.assertEqual([path for path, _, _ in requests], ["/v1/events?customer=a&product=b"])
 
     def test_a_pipe_that_is_closed_early_ends_cellctl_silently(self):
@@ -585,6 +585,8 @@ class Cells(CellctlTest):
             done = self.run_cellctl("quota", "set", "acme/*", "queue.max_bytes=70000", wrong,
                                     code=USAGE)
             self.assertIn(words, done.stderr)
+        done = self.run_cellctl("quota", "set", "acme/*", "queue.max_jobs", code=USAGE)
+        self.assertIn("'queue.max_jobs' must be LIMIT=VALUE", done.stderr)
         done = self.run_cellctl("quota", "set", "acme/*", "queue.max_jobs=none", code=REFUSED)
         self.assertIn("/queue/max_jobs: ", done.stderr)
         for arguments in (("show", "no/such"), ("set", "no/such", "queue.max_jobs=5"),
@@ -879,7 +881,12 @@ class Files(CellctlTest):
         document = json.loads(self.run_cellctl("config", "check", bad, "--json", code=USAGE).stdout)
         self.assertFalse(document["valid"])
         self.assertIn("/listen/port", [error["pointer"] for error in document["errors"]])
-        self.run_cellctl("config", "check", "/nowhere", code=USAGE)
+        done = self.run_cellctl("config", "check", "/nowhere", good, "--json", code=USAGE)
+        absent, valid = (json.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((absent["file"], absent["valid"]), ("/nowhere", False))
+        self.assertEqual(absent["errors"], [
+            {"pointer": "", "detail": "cannot be read: No such file or directory"}])
+        self.assertTrue(valid["valid"])
         with open(bad, "w", encoding="utf-8") as file:
             json.dump(a_config(self.provider, services={
                 "make": {"type": "command", "argv": ["/no/such/program"]}}), file)

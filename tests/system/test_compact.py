@@ -57,6 +57,17 @@ class Compact(EndToEnd):
         self.restart()
         self.assertEqual(self.job(kept)["state"], "scheduled")
 
+    def test_a_database_that_is_not_there_is_not_made(self):
+        self.start()
+        self.assertEqual(self.daemon.stop(), 0)
+        missing = os.path.join(self.directory, "none")
+        done = subprocess.run([os.environ["CELLD_BINARY"], "--config", self.daemon.config_path,
+                               "--compact", "--data", missing],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("there is no database " + missing, done.stderr)
+        self.assertFalse(os.path.exists(missing))
+
     def test_a_database_in_use_is_not_compacted(self):
         self.start()
         done = self.compact()

@@ -124,7 +124,16 @@ std::string string_member(const json::Value& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Uses the provider's own `code` and `message`, or `detail` or `title` of RFC 9457.
+/// The provider's own `message`, or `detail` or `title` of RFC 9457; empty: it has none.
+std::string message_of(const json::Value& object) {
+  for (const char* name : {"message", "detail", "title"}) {
+    auto text = string_member(object, name);
+    if (!is_blank(text)) return text;
+  }
+  return "";
+}
+
+/// Uses the provider's own `code` and message.
 CallOutcome interpret_rejection(const std::string& service, const HttpResult& result) {
   auto outcome = failure(
       Kind::rejected, "provider_rejected",
@@ -135,12 +144,16 @@ CallOutcome interpret_rejection(const std::string& service, const HttpResult& re
   if (auto code = string_member(document->value, "code"); is_code(code)) {
     outcome.code = std::move(code);
   }
-  for (const char* name : {"message", "detail", "title"}) {
-    auto text = string_member(document->value, name);
-    if (is_blank(text)) continue;
-    outcome.message = std::move(text);
-    break;
-  }
+  if (auto text = message_of(document->value); !text.empty()) outcome.message = std::move(text);
+  return outcome;
+}
+
+/// Appends the provider's own message, if it has one.
+CallOutcome explained(CallOutcome outcome, const HttpResult& result) {
+  const auto parsed = json::parse(result.body, answer_limits);
+  const auto* document = std::get_if<json::Document>(&parsed);
+  if (document == nullptr || !document->value.is_object()) return outcome;
+  if (const auto text = message_of(document->value); !text.empty()) append_message(text, outcome);
   return outcome;
 }
 
@@ -150,8 +163,9 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
   const auto answered = service + " answered with HTTP status " + std::to_string(status);
   if (status >= 200 && status < 300) return interpret_success(service, result, now);
   if (status == 401 || status == 403) {
-    return failure(Kind::unauthorized, "provider_error",
-                   answered + ": it does not accept celld's credentials.");
+    return explained(failure(Kind::unauthorized, "provider_error",
+                             answered + ": it does not accept celld's credentials."),
+                     result);
   }
   if (status == 408 || status == 423 || status == 425 || status == 429 ||
       (status >= 500 && status < 600)) {
@@ -235,7 +249,7 @@ CallOutcome retryable_answer(const std::string& service, const HttpResult& resul
       outcome.retry_after > milliseconds{0} && (result.status == 429 || result.status == 503);
   // From a gateway: the provider behind it may have carried out the request.
   outcome.in_doubt = result.status == 502 || result.status == 504;
-  return outcome;
+  return explained(std::move(outcome), result);
 }
 
 CallOutcome rejected_answer(const std::string& service, const HttpResult& result) {
@@ -252,6 +266,11 @@ CallOutcome rejection(std::string message) {
 
 bool is_error_code(std::string_view text) {
   return is_code(text);
+}
+
+void append_message(const std::string& text, CallOutcome& outcome) {
+  outcome.message.back() = ':';  // Instead of its full stop.
+  outcome.message += " " + text;
 }
 
 std::string text_for_people(const std::string& text, const std::vector<std::string>& secrets) {

@@ -57,6 +57,9 @@ bool is_error_code(std::string_view text);
 
 /// Blanks `secrets` in the code, the message and the messages, and cuts them to their limits.
 void blank(cells::CallOutcome& outcome, const std::vector<std::string>& secrets);
+/// Appends a text of the provider to the message, a sentence of celld's own.
+void append_message(const std::string& text, cells::CallOutcome& outcome);
+
 std::string text_for_people(const std::string& text, const std::vector<std::string>& secrets);
 
 /// The wait that `Retry-After` asks for: seconds, or an HTTP date (0 when it has passed). Nothing

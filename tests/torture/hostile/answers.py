@@ -113,7 +113,7 @@ def redirect(rng):
 
 
 ANY_REDIRECT = status(r"30[12378]")
-PROVIDER_ERROR = "provider_error", r"{} answered with HTTP status \d+(: .*)?\."
+PROVIDER_ERROR = "provider_error", r"{} answered with HTTP status \d+(: .*|\.)"
 TOO_MANY_PROPERTIES = "invalid_response", r"{} answered with more than 256 KiB of properties\."
 ANYTHING = (SUCCESS, OUT_OF_TIME, BROKEN, NOT_HTTP, TOO_LARGE, NOT_JSON, PROVIDER_ERROR,
             ("provider_rejected", ".*"), status(r"\d+"))

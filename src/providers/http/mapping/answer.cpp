@@ -106,8 +106,7 @@ void explain(const ErrorPaths& paths, const HttpResult& result, CallOutcome& out
   if (rejected) {
     outcome.message = message;
   } else {
-    outcome.message.back() = ':';  // Instead of its full stop.
-    outcome.message += " " + message;
+    append_message(message, outcome);
   }
 }
 

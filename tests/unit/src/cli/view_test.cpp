@@ -109,30 +109,31 @@ TEST_CASE("a list of cells has one line per cell") {
   table.add(json::Value::parse(R"({"customer":"acme","product":"dns","state":"active",
       "pool":{"target":8,"busy":5,"borrowed":1,"lent":2},
       "queue":{"queued":30,"scheduled":4,"retrying":6,"running":7,"oldest_queued_ms":125000},
-      "rates":{"submitted_per_s":12.34,"finished_per_s":0.5},"overrides":{"pool.burst":9}})"));
+      "rates":{"submitted_per_s":12.34,"finished_per_s":0.5},
+      "quota":{"pool":{"size":8,"burst":10,"weight":3}},"overrides":{"pool.burst":9}})"));
   table.add(json::Value::parse(R"({"customer":"*","product":"*","state":"paused",
       "pool":{"target":4},"queue":{"queued":0,"oldest_queued_ms":0}})"));
   CHECK(table.text({}) ==
-        "CELL      STATE   POOL  BUSY  BORROWED  LENT  QUEUED  SCHEDULED  RETRYING  RUNNING  OLDEST"
-        "  IN/S  OUT/S\n"
-        "acme/dns  active    8*     5         1     2      30          4         6        7      2m"
-        "  12.3    0.5\n"
-        "*/*       paused     4     0         0     0       0          0         0        0        "
-        "   0.0    0.0\n");
+        "CELL      STATE   POOL  BURST  WEIGHT  BUSY  BORROWED  LENT  QUEUED  SCHEDULED  RETRYING"
+        "  RUNNING  OLDEST  IN/S  OUT/S\n"
+        "acme/dns  active    8*      9       3     5         1     2      30          4         6"
+        "        7      2m  12.3    0.5\n"
+        "*/*       paused     4      4       1     0         0     0       0          0         0"
+        "        0           0.0    0.0\n");
 }
 
 TEST_CASE("the sentence about a cell names the members of its pool that are overridden") {
   auto cell = json::Value::parse(R"({"customer":"acme","product":"dns","state":"active",
       "pool":{"target":4},"queue":{"queued":30,"running":7}})");
-  const std::string begin = "cell acme/dns is active, with a pool of 4";
+  const std::string begin = "cell acme/dns is active, with a pool of 4, burst 4, weight ";
   const std::string end = "; jobs: 7 running, 30 queued";
-  CHECK(cell_sentence(cell) == begin + end);
+  CHECK(cell_sentence(cell) == begin + "1" + end);
   cell["overrides"] = {{"queue.max_jobs", 9}};
-  CHECK(cell_sentence(cell) == begin + end);
+  CHECK(cell_sentence(cell) == begin + "1" + end);
   cell["overrides"]["pool.weight"] = 2;
-  CHECK(cell_sentence(cell) == begin + " (overridden: weight)" + end);
+  CHECK(cell_sentence(cell) == begin + "2 (overridden: weight)" + end);
   cell["overrides"]["pool.size"] = 4;
-  CHECK(cell_sentence(cell) == begin + " (overridden: size, weight)" + end);
+  CHECK(cell_sentence(cell) == begin + "2 (overridden: size, weight)" + end);
 }
 
 TEST_CASE("the outcome of a job determines the exit code") {

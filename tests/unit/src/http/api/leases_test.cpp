@@ -1,5 +1,6 @@
 // The endpoints for workers outside, with an engine that the test scripts.
 
+#include "cells/model/job_machine.hpp"
 #include "src/http/api/base64url.hpp"
 #include "src/http/api/digest.hpp"
 #include "src/http/api/lease_gateway.hpp"

@@ -398,7 +398,10 @@ class RunningDaemon final : public Daemon {
               report.masked = answer.masked;
             },
             [&](const caf::error&) {
-              faults.push_back({"", "celld is shutting down and accepts no new configuration"});
+              const auto failure = events_.failure();
+              faults.push_back({"", failure ? "celld accepts no new configuration: " + *failure
+                                            : "celld is shutting down and accepts no new "
+                                              "configuration"});
             });
     return faults;
   }

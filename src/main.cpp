@@ -31,6 +31,7 @@
 #include "src/providers/command/supervise.hpp"
 #include "src/providers/kinds.hpp"
 #include "src/service_manager.hpp"
+#include "src/standard_descriptors.hpp"
 #include "src/store/store.hpp"
 #include "src/time_zones.hpp"
 #include "src/token_command.hpp"
@@ -343,6 +344,7 @@ int run(const Arguments& arguments, const config::Config& configuration) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   // Only celld itself passes this argument.
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();

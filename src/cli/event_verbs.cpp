@@ -54,8 +54,9 @@ ExitCode wait_for(Session& session, const std::string& id, const Deadline& deadl
     return !has_ended(job);
   });
   if (end == FollowEnd::nothing_more || job.is_null()) {
-    data = session.ask({.path = "/v1/jobs/" + url_encoded(id)}).body;
-    job = parse_answer(data).value_or(nullptr);
+    const Answer answer = session.ask({.path = "/v1/jobs/" + url_encoded(id)});
+    job = document_of(answer);
+    data = answer.body;
   }
   if (session.json()) {
     session.out().print_json(data);

@@ -1,6 +1,4 @@
 // cellctl: parses the command line, runs the verb and reports failures.
-#include <fcntl.h>
-
 #include <csignal>
 #include <exception>
 #include <string>
@@ -10,6 +8,7 @@
 #include "src/cli/commands.hpp"
 #include "src/cli/session.hpp"
 #include "src/providers/command/supervise.hpp"
+#include "src/standard_descriptors.hpp"
 
 namespace {
 
@@ -22,19 +21,10 @@ ExitCode run(const std::vector<std::string>& words) {
   return line.action(session, line.arguments);
 }
 
-/// The next file or connection would get the number of a closed standard descriptor. Puts something
-/// in its place that can be neither read nor written.
-void fill_standard_descriptors() {
-  for (const int descriptor : {0, 1, 2}) {
-    if (::fcntl(descriptor, F_GETFD) != -1) continue;
-    if (::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) != descriptor) return;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  fill_standard_descriptors();
+  celld::fill_standard_descriptors();
   // Only `cellctl worker` itself passes this argument.
   if (argc == 2 && std::string_view(argv[1]) == celld::providers::supervise_argument)
     return celld::providers::supervise_commands();

@@ -45,7 +45,7 @@ Character first_of(std::string_view text) {
 bool is_harmful(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) ||  // C0, DEL, C1
          (code >= 0x2028 && code <= 0x202E) ||            // line ends, text direction
-         (code >= 0x2066 && code <= 0x2069);
+         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0x061C;
 }
 
 /// The width of a printable character, from the C library's UTF-8 locale; 1 without that locale.

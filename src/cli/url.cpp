@@ -105,6 +105,15 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
+/// The URL without what may be a user and a password, for errors.
+std::string shown(const std::string& url) {
+  const std::size_t scheme_end = url.find("://");
+  const std::size_t begin = scheme_end == std::string::npos ? 0 : scheme_end + 3;
+  const std::size_t at = url.rfind('@');
+  return cleaned(at == std::string::npos || at < begin ? url
+                                                       : url.substr(0, begin) + url.substr(at + 1));
+}
+
 Proxy parse_proxy(const std::string& text) {
   const std::size_t scheme_end = text.find("://");
   const std::size_t begin = scheme_end == std::string::npos ? 0 : scheme_end + 3;
@@ -121,8 +130,7 @@ Proxy parse_proxy(const std::string& text) {
   const std::string scheme = text.substr(0, begin);
   if ((!scheme.empty() && config::lower_case(scheme) != "http://") ||
       !config::url_fault("http://" + authority).empty())
-    throw usage_failure("the proxy " + cleaned(scheme + authority) +
-                        " is not of the form http://HOST:PORT");
+    throw usage_failure("the proxy " + shown(text) + " is not of the form http://HOST:PORT");
   std::tie(proxy.host, proxy.port) = host_and_port(authority, proxy_port_default);
   return proxy;
 }
@@ -131,7 +139,7 @@ Proxy parse_proxy(const std::string& text) {
 
 Url parse_url(const std::string& text) {
   const auto failure = [&](const std::string& fault) {
-    return usage_failure("the URL " + cleaned(text) + " " + fault);
+    return usage_failure("the URL " + shown(text) + " " + fault);
   };
   const std::size_t scheme_end = std::min(text.find("://"), text.size());
   const std::size_t begin = std::min(scheme_end + 3, text.size());

@@ -1,5 +1,6 @@
 #include "src/logs/log.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
@@ -152,11 +153,11 @@ class Log::Impl {
     }
   }
 
-  /// At level warning, so that the report appears wherever the suppressed lines would have.
+  /// So that the report appears wherever the suppressed lines would have.
   void write_reports(const std::vector<FloodControl::Held>& floods) {
     for (const auto& held : floods) {
       const auto over = std::chrono::duration_cast<std::chrono::milliseconds>(held.over);
-      Line line{Level::warning, "similar lines were suppressed"};
+      Line line{std::max(Level::warning, settings_.level), "similar lines were suppressed"};
       line.text("like", held.kind).number("count", held.count);
       if (!held.about.empty()) line.text("about", held.about);
       write(line.number("over_ms", static_cast<std::uint64_t>(over.count())));

@@ -526,7 +526,7 @@ class Cells(CellctlTest):
         self.assertEqual(self.cellctl_json("cell", "list"), self.client.get("/v1/cells").json)
         self.assertEqual(self.cellctl_json("cell", "get", "acme/*")["customer"], "acme")
         lines = self.cellctl("cell", "list").splitlines()
-        self.assertEqual(lines[0].split()[:4], ["CELL", "STATE", "POOL", "BUSY"])
+        self.assertEqual(lines[0].split()[:4], ["CELL", "STATE", "POOL", "BURST"])
         self.assertEqual({line.split()[0] for line in lines[1:]}, {"*/*", "acme/*"})
         self.assertEqual(len(self.cellctl("cell", "get", "acme/*", "*/*").splitlines()), 3)
         self.assertEqual(len(self.cellctl("cell", "list", "--all", "--json", "--limit", "1")
@@ -535,11 +535,12 @@ class Cells(CellctlTest):
 
     def test_cellctl_resizes_cells(self):
         self.start_cells()
-        self.assertIn("a pool of 12 (overridden: size);",
+        self.assertIn("a pool of 12, burst 12, weight 1 (overridden: size);",
                       self.cellctl("cell", "resize", "acme/*", "12"))
         self.assertEqual(self.cell("acme")["pool"]["target"], 12)
         self.assertIn(" 12* ", self.cellctl("cell", "list"))
-        self.assertIn("a pool of 4;", self.cellctl("cell", "resize", "acme/*", "--reset"))
+        self.assertIn("a pool of 4, burst 4, weight 1;",
+                      self.cellctl("cell", "resize", "acme/*", "--reset"))
         self.cellctl("cell", "resize", "acme/*", "--burst", "9", "--weight", "3")
         self.assertEqual(self.cell("acme")["overrides"], {"pool.burst": 9, "pool.weight": 3})
         self.cellctl("cell", "resize", "acme/*", "5", "--burst", "8")
@@ -1291,7 +1292,7 @@ class PipedBatches(CellctlTest):
                                       (503, {"Retry-After": "3600"}, UNAVAILABLE)):
             with self.subTest(status=status):
                 url, _ = self.canned((202, {"Retry-After": "0"}, json.dumps(report).encode()),
-                                     (status, headers, b"{}"))
+                                     (status, headers, b'{"title": "no"}'))
                 lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "ab"]
                 done = self.run_cellctl("submit", "--batch", "-f", "-", "--url", url,
                                         stdin=b"".join(lines), code=code)

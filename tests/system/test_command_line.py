@@ -4,12 +4,13 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import socket
 import sqlite3
 import subprocess
 import unittest
 
-from daemon import DEADLINE_S, Daemon, EndToEnd, a_config, a_job
+from daemon import DEADLINE_S, Client, Daemon, EndToEnd, a_config, a_job, wait_until
 from ports import free_port
 
 
@@ -155,6 +156,26 @@ class CommandLine(EndToEnd):
         done = self.run_celld("--config", self.path, "--listen", "127.0.0.1:0", "--data",
                               self.daemon.data)
         self.assertEqual(done.returncode, 3, done)
+
+    def test_celld_serves_without_standard_descriptors(self):
+        """What it opens must not get their numbers: it would read what it prints."""
+        port = free_port()
+        process = subprocess.Popen(
+            ["bash", "-c", 'exec "$@" <&- >&- 2>&-', "bash", os.environ["CELLD_BINARY"],
+             "--config", self.path, "--data", self.data, "--listen", f"127.0.0.1:{port}"])
+        self.addCleanup(process.wait, DEADLINE_S)
+        self.addCleanup(process.kill)
+
+        def serves():
+            with contextlib.suppress(OSError):
+                return Client("127.0.0.1", port).get("/readyz").status == 200
+            return False
+        wait_until(serves, "celld serves")
+        descriptors = f"/proc/{process.pid}/fd"
+        self.assertEqual({os.readlink(f"{descriptors}/{number}") for number in (0, 1, 2)},
+                         {"/dev/null"})
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(DEADLINE_S), 0)
 
     def test_a_port_in_use_exits_with_1(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -25,6 +25,10 @@ void Deliverer::deliver(LeaseClient& client, const Runs::Heartbeat& heartbeat) {
   }
   const auto& setback = std::get<Setback>(answer);
   if (setback.kind == Setback::Kind::lost) return runs_.on_lost(heartbeat.lease);
+  if (setback.kind == Setback::Kind::invalid && heartbeat.body != "{}") {
+    note_answer();
+    return runs_.on_news_refused(heartbeat.lease, setback.text);
+  }
   note_setback(setback);
   runs_.on_no_answer(heartbeat.lease);
 }

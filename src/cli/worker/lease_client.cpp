@@ -1,6 +1,7 @@
 #include "src/cli/worker/lease_client.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "src/cli/members.hpp"
 #include "src/cli/problem.hpp"
@@ -57,6 +58,8 @@ std::variant<json::Value, Setback> LeaseClient::ask(const Request& request) {
   } catch (const NoAnswer& failure) {
     const auto kind = failure.may_pass() ? Setback::Kind::away : Setback::Kind::refused;
     return Setback{kind, failure.what(), {}};
+  } catch (const std::system_error& failure) {  // The system has no thread left.
+    return Setback{Setback::Kind::away, failure.what(), {}};
   }
 }
 

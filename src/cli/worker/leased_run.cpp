@@ -101,12 +101,21 @@ void LeasedRun::on_term(const LeaseTerm& term, SteadyTime sent_at, SteadyTime no
   term_ = std::max(term.expires_in, milliseconds(1));
   beaten_at_ = sent_at;
   beat_at_ = sent_at + beat_interval();
+  drop_news_on_way();
+  if (progress_ || !messages_.empty()) beat_at_ = std::min(beat_at_, sent_at + news_interval);
+  if (term.cancel) end_command(Cause::cancelled, std::min(now + grace_, expires_at_), now);
+}
+
+void LeasedRun::on_news_refused(SteadyTime now) {
+  drop_news_on_way();
+  beat_at_ = now;
+}
+
+void LeasedRun::drop_news_on_way() {
   if (progress_ == progress_on_way_) progress_.reset();
   if (message_on_way_) messages_.pop_front();
   progress_on_way_.reset();
   message_on_way_ = false;
-  if (progress_ || !messages_.empty()) beat_at_ = std::min(beat_at_, sent_at + news_interval);
-  if (term.cancel) end_command(Cause::cancelled, std::min(now + grace_, expires_at_), now);
 }
 
 void LeasedRun::on_no_answer(double random, SteadyTime now) {
@@ -175,17 +184,24 @@ void LeasedRun::override_outcome(bool was_started) {
   }
 }
 
-void LeasedRun::on_report_refused(const std::string& reason, SteadyTime now) {
+bool LeasedRun::on_report_refused(const std::string& reason, SteadyTime now) {
+  report_at_ = now;
+  const bool has_messages = !messages_.empty() || !outcome_.messages.empty();
+  if (outcome_.kind == Kind::succeeded && has_messages) {
+    messages_.clear();
+    outcome_.messages.clear();
+    return true;
+  }
   if (std::exchange(refused_, true)) {
     state_ = State::done;
-    return;
+    return false;
   }
   outcome_ = CallOutcome{};
   outcome_.kind = Kind::retryable;
   outcome_.code = "invalid_response";
   outcome_.message = "celld refused the worker's report: " + fitted(reason, reason_width_max);
   messages_.clear();
-  report_at_ = now;
+  return true;
 }
 
 // --- What to do ----------------------------------------------------------------------------------

@@ -61,9 +61,12 @@ class LeasedRun {
   /// Returns what the command did.
   const cells::CallOutcome& on_end(const providers::CommandResult& result, cells::WallTime wall,
                                    SteadyTime now);
+  /// celld refused the progress and the message of a heartbeat: drops them.
+  void on_news_refused(SteadyTime now);
   void on_reported() { state_ = State::done; }
-  /// celld refused the report: reports a failure instead, once; then the lease is left to expire.
-  void on_report_refused(const std::string& reason, SteadyTime now);
+  /// celld refused the report. Reports a success again without its messages, then a failure
+  /// instead, once; then the lease is left to expire: false.
+  bool on_report_refused(const std::string& reason, SteadyTime now);
 
   // --- What to do ---------------------------------------------------------------------------
 
@@ -81,6 +84,7 @@ class LeasedRun {
   SteadyTime next_delivery_at() const;
 
  private:
+  void drop_news_on_way();
   void end_command(Cause cause, SteadyTime kill_at, SteadyTime now);
   bool sends_heartbeats() const;
   milliseconds beat_interval() const;

@@ -1,5 +1,6 @@
 #include "src/cli/worker/leaser.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/providers/steady_now.hpp"
@@ -12,6 +13,8 @@ using providers::steady_now;
 constexpr milliseconds wait_for_jobs{20'000};
 /// celld answers at once, without leases, while it shuts down.
 constexpr milliseconds early{1'000};
+/// Even if celld, or a proxy, asks for more.
+constexpr milliseconds pause_max{30'000};
 
 }  // namespace
 
@@ -60,8 +63,8 @@ void Leaser::on_setback(Setback setback, const std::stop_token& stop) {
     refusal_ = setback.code;
     return;
   }
-  const auto duration =
-      std::max(away_pauses_.next(random()), setback.retry_after.value_or(milliseconds(0)));
+  const milliseconds asked = setback.retry_after.value_or(milliseconds(0));
+  const auto duration = std::max(away_pauses_.next(random()), std::min(asked, pause_max));
   away_ = true;
   log_.problem(setback.text + "; trying again in " + duration_text(duration));
   pause(duration, stop);

@@ -279,6 +279,11 @@ void Runs::abandon_expired(SteadyTime now) {
   }
 }
 
+/// Only the last results of a worker show in how it ends.
+void Runs::note_lost_result() {
+  if (!leasing_) abandoned_ = true;
+}
+
 bool Runs::is_over() const {
   return !leasing_ && count(State::done) == entries_.size();
 }
@@ -298,6 +303,16 @@ void Runs::on_term(const Heartbeat& heartbeat, const LeaseTerm& term) {
   wake_();
 }
 
+void Runs::on_news_refused(const std::string& lease, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    LeasedRun& run = delivered(lease);
+    log_.problem(name_of_job(run) + "celld refused a message or the progress: " + cleaned(reason));
+    run.on_news_refused(steady_now());
+  }
+  changed_.notify_all();
+}
+
 void Runs::on_no_answer(const std::string& lease) {
   {
     const std::lock_guard lock(mutex_);
@@ -311,6 +326,7 @@ void Runs::on_lost(const std::string& lease) {
     const std::lock_guard lock(mutex_);
     LeasedRun& run = delivered(lease);
     log_.problem(name_of_job(run) + "celld no longer knows the lease");
+    if (run.state() == State::reporting) note_lost_result();
     run.on_lost(steady_now());
   }
   changed_.notify_all();
@@ -329,8 +345,8 @@ void Runs::on_report_refused(const std::string& lease, const std::string& reason
   {
     const std::lock_guard lock(mutex_);
     LeasedRun& run = delivered(lease);
-    log_.problem(name_of_job(run) + "celld refused its report: " + reason);
-    run.on_report_refused(reason, steady_now());
+    log_.problem(name_of_job(run) + "celld refused its report: " + cleaned(reason));
+    if (!run.on_report_refused(reason, steady_now())) note_lost_result();
   }
   changed_.notify_all();
 }

@@ -78,6 +78,8 @@ class Runs {
   Delivery next_delivery();
 
   void on_term(const Heartbeat& heartbeat, const LeaseTerm& term);
+  /// celld refused what a heartbeat said, and may take one that says nothing.
+  void on_news_refused(const std::string& lease, const std::string& reason);
   void on_no_answer(const std::string& lease);
   void on_lost(const std::string& lease);
   void on_reported(const std::string& lease);
@@ -112,6 +114,7 @@ class Runs {
   Entry* due_heartbeat(SteadyTime now);
   SteadyTime next_delivery_at() const;
   void abandon_expired(SteadyTime now);
+  void note_lost_result();
   bool is_over() const;
   void log_signal(const LeasedRun& run) const;
   double random() { return std::uniform_real_distribution<double>()(random_); }

@@ -15,14 +15,17 @@
 #include <cstdint>
 #include <deque>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "src/cli/text.hpp"
+#include "src/cli/url.hpp"
 #include "src/cli/worker/deliverer.hpp"
 #include "src/cli/worker/leaser.hpp"
 #include "src/cli/worker/name_lock.hpp"
+#include "src/config/checks.hpp"
 #include "src/providers/steady_now.hpp"
 
 namespace celld::cli {
@@ -103,11 +106,18 @@ class Worker {
       runs_.end_leasing();
     });
     std::vector<std::jthread> delivering;
-    for (auto& client : delivery_clients_) {
-      delivering.emplace_back([this, &client] {
-        deliverer_.run(client);
-        wake();
-      });
+    try {
+      for (auto& client : delivery_clients_) {
+        delivering.emplace_back([this, &client] {
+          deliverer_.run(client);
+          wake();
+        });
+      }
+    } catch (const std::system_error&) {
+      // A thread of deliveries ends after that of leases.
+      leasing.request_stop();
+      leasing.join();
+      throw;
     }
     watch(leasing);
     leasing.join();
@@ -121,8 +131,12 @@ class Worker {
     return connection;
   }
 
+  /// The same for each way to write the URL of a celld, unless they name its machine differently.
   static std::string lock_text(const WorkerSettings& settings) {
-    return settings.connection.url + '\n' + settings.service + '\n' + settings.runs.worker;
+    const Url url = parse_url(settings.connection.url);
+    const std::string host = config::is_loopback(url.host) ? "localhost" : url.host;
+    return config::lower_case(host) + ':' + std::to_string(url.port) + url.path + '\n' +
+           settings.service + '\n' + settings.runs.worker;
   }
 
   void wake() const {

@@ -1,8 +1,10 @@
 #include "src/cli/worker/worker_log.hpp"
 
+#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -62,6 +64,12 @@ void WorkerLog::print_line(const std::string& text) {
   const std::string line = "cellctl: " + text + "\n";
   for (std::string_view left = line; !left.empty();) {
     const auto written = ::write(STDERR_FILENO, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // Whoever shares the descriptor may have made it so.
+      pollfd room{STDERR_FILENO, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
     if (written <= 0) return;
     left.remove_prefix(static_cast<std::size_t>(written));
   }

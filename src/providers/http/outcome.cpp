@@ -163,9 +163,9 @@ CallOutcome interpret_status(const std::string& service, const HttpResult& resul
   const auto answered = service + " answered with HTTP status " + std::to_string(status);
   if (status >= 200 && status < 300) return interpret_success(service, result, now);
   if (status == 401 || status == 403) {
-    return explained(failure(Kind::unauthorized, "provider_error",
-                             answered + ": it does not accept celld's credentials."),
-                     result);
+    // Not in the provider's own words, which may repeat the credentials in another form.
+    return failure(Kind::unauthorized, "provider_error",
+                   answered + ": it does not accept celld's credentials.");
   }
   if (status == 408 || status == 423 || status == 425 || status == 429 ||
       (status >= 500 && status < 600)) {

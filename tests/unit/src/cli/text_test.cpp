@@ -14,6 +14,7 @@ TEST_CASE("characters that move the cursor or change the text direction are repl
   CHECK(cleaned("\xC2\x9B"
                 "2J") == "\uFFFD2J");  // CSI as a single C1 character.
   CHECK(cleaned("a\u202Eb\u2066c\u2028d") == "a\uFFFDb\uFFFDc\uFFFDd");
+  CHECK(cleaned("a\u200Eb\u200Fc\u061Cd") == "a\uFFFDb\uFFFDc\uFFFDd");
   CHECK(cleaned(std::string_view("nul\0", 4)) == "nul\uFFFD");
 }
 

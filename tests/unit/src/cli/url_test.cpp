@@ -64,6 +64,23 @@ TEST_CASE("a URL that cellctl cannot use is a usage error") {
   CHECK_THROWS_AS(parse_url("http://x/" + std::string(100'000, 'a')), Failure);
 }
 
+TEST_CASE("an error shows no password") {
+  const auto error_of = [](const std::string& url) -> std::string {
+    try {
+      proxy_of(url);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  CHECK(error_of("https://me:secret@celld.example/") ==
+        "the URL https://celld.example/ must not have a user or a password");
+  CHECK(error_of("me:secret@celld.example").find("secret") == std::string::npos);
+  const Environment environment(Variables{{"http_proxy", "http://me:sec/ret@p:1"}});
+  CHECK(error_of("http://celld.example") ==
+        "the proxy http://p:1 is not of the form http://HOST:PORT");
+}
+
 TEST_CASE("the proxy comes from the variables that curl reads") {
   const Environment environment(Variables{{"http_proxy", "http://plain.example:3128/"},
                                           {"HTTPS_PROXY", "u%3A1:p%40@[fd00::1]"},

@@ -177,7 +177,7 @@ TEST_CASE("a problem is reported with every fault and its pointer") {
         "  /entity/id: is required\n  is \uFFFD[2Jbad");
 }
 
-TEST_CASE("the status of a refusal determines the exit code, whatever the body is") {
+TEST_CASE("the status of celld's refusal determines the exit code") {
   for (const auto& [status, code] :
        {std::pair{400, ExitCode::refused}, std::pair{401, ExitCode::refused},
         std::pair{404, ExitCode::not_found}, std::pair{409, ExitCode::refused},
@@ -185,9 +185,11 @@ TEST_CASE("the status of a refusal determines the exit code, whatever the body i
         std::pair{503, ExitCode::unavailable}, std::pair{302, ExitCode::unavailable}}) {
     Answer answer;
     answer.status = status;
-    answer.body = "<html>\x1b[2J";
+    answer.body = R"({"title":"no"})";
+    CHECK(failure_of(answer).code() == code);
+    answer.body = "<html>\x1b[2J";  // Not from celld.
     const Failure failure = failure_of(answer);
-    CHECK(failure.code() == code);
+    CHECK(failure.code() == ExitCode::unavailable);
     CHECK(std::string(failure.what()).find('\x1b') == std::string::npos);
   }
 }

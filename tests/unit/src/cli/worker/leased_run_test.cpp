@@ -260,16 +260,33 @@ TEST_CASE("a worker that gives up ends its commands, and their jobs may be retri
   CHECK(!ended.take_signal(start));
 }
 
-TEST_CASE("a report that celld refuses becomes a failure, once") {
+TEST_CASE(
+    "a success that celld refuses is reported without messages, and then as a failure, once") {
   LeasedRun run = a_run();
   run.on_line("message one", start);
-  run.on_end(exited(0, "{}"), {}, start);
-  run.on_report_refused("it has faults", start + 1s);
+  run.on_end(exited(0, R"({"properties":{"n":1}})"), {}, start);
+  CHECK(run.on_report_refused("it has faults", start + 1s));
   REQUIRE(run.report_is_due(start + 1s));
+  CHECK(contains(run.report(), R"("outcome":"complete","properties":{"n":1},"messages":[])"));
+  CHECK(run.on_report_refused("it has faults", start + 2s));
+  REQUIRE(run.report_is_due(start + 2s));
   CHECK(contains(run.report(), R"("code":"invalid_response")"));
   CHECK(contains(run.report(), "refused the worker's report: it has faults\""));
-  run.on_report_refused("it has faults", start + 2s);
+  CHECK(!run.on_report_refused("it has faults", start + 3s));
   CHECK(run.state() == State::done);
+}
+
+TEST_CASE("what celld refuses of a heartbeat is not sent again") {
+  LeasedRun run = a_run();
+  run.on_line("message one", start);
+  run.on_line("message two", start);
+  run.on_line("progress 0.5", start);
+  CHECK(contains(run.take_heartbeat(), "one"));
+  run.on_news_refused(start + 1s);
+  REQUIRE(run.heartbeat_is_due(start + 1s));
+  CHECK(run.take_heartbeat() == R"({"message":"two"})");
+  run.on_news_refused(start + 2s);
+  CHECK(run.take_heartbeat() == "{}");
 }
 
 TEST_CASE("a lease that waits for room has heartbeats, and no signals") {

@@ -205,6 +205,27 @@ TEST_CASE("a lease whose report is on its way is not forgotten") {
   CHECK(std::holds_alternative<Runs::Over>(small.runs.next_delivery()));
 }
 
+TEST_CASE("a worker that has stopped knows of results that celld did not take") {
+  using End = std::function<void(Runs&)>;
+  const std::pair<const char*, End> ends[] = {{"lost", [](Runs& runs) { runs.on_lost("L1"); }},
+                                              {"refused twice", [](Runs& runs) {
+                                                 runs.on_report_refused("L1", "it has faults");
+                                                 runs.on_report_refused("L1", "it has faults");
+                                               }}};
+  for (const auto& [name, end] : ends) {
+    for (const bool has_stopped : {true, false}) {
+      INFO(name << ", stopped: " << has_stopped);
+      SmallRuns small;
+      small.runs.begin(leases(1));
+      small.wait_until_none_runs();
+      small.runs.next_delivery();
+      if (has_stopped) small.runs.end_leasing();
+      end(small.runs);
+      CHECK(small.runs.has_abandoned_reports() == has_stopped);
+    }
+  }
+}
+
 TEST_CASE("a worker that waits for room goes on once an unreported lease is over") {
   using End = std::function<void(Runs&, const std::string&)>;
   const std::pair<const char*, End> ends[] = {

@@ -1,5 +1,7 @@
 #include "src/standard_descriptors.hpp"
 
+#include <initializer_list>
+
 #include <fcntl.h>
 
 namespace celld {

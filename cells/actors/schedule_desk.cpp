@@ -401,6 +401,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
         .then(
             [this, name](const JobFound& found) {
               --firings_;
+              if (stopped_) return;
               Entry& looked_at = entries_.at(name);
               if (!found.job || is_ended(found.job->state)) return submit(name, looked_at);
               const auto step = std::exchange(looked_at.attempt, std::nullopt)->step;

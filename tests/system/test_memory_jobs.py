@@ -158,6 +158,12 @@ class Lives(MemoryJobs):
         self.assertEqual(self.client.post(f"/v1/jobs/{job_id}/retry", {}).status, 202)
         self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
 
+    def test_a_job_runs_when_it_is_due_and_again_after_a_failure_that_may_pass(self):
+        self.start()
+        self.provider.on("/dns", [provider.answer(503), provider.succeed()])
+        job = self.wait_for_end(self.submit(a_memory_job(delay_ms=50)))
+        self.assertEqual((job["state"], job["attempt"]), ("succeeded", 2))
+
     def test_a_batch_counts_jobs_of_both_kinds(self):
         self.start()
         self.provider.hold("/dns")
@@ -410,6 +416,23 @@ class Changes(MemoryJobs):
             self.assertEqual(self.client.post(f"/v1/jobs/{job_id}/cancel", {}).status, 200)
         self.assertEqual(self.reload([{**MEMORY, "durability": "disk"}, ANY]).status, 200)
         self.assertEqual(self.job(self.submit(a_memory_job()))["durability"], "disk")
+
+    def test_a_job_that_waits_for_a_service_runs_once_a_reload_brings_it(self):
+        self.start()
+        self.provider.always("/billing", provider.answer(400))
+        job_id = self.submit(a_memory_job(services=["billing"]))
+        self.assertEqual(self.wait_for_end(job_id)["state"], "failed")
+        self.provider.always("/billing", provider.succeed())
+        config = a_config(self.provider, cells=[MEMORY, ANY])
+        services = dict(config["services"])
+        for names in (["dns"], ["dns", "billing"]):
+            config["services"] = {name: services[name] for name in names}
+            self.daemon.write_config(config)
+            self.assertEqual(self.client.post("/v1/admin/reload", {}).status, 200)
+            if "billing" not in names:
+                answer = self.client.post(f"/v1/jobs/{job_id}/retry", {})
+                self.assertEqual((answer.status, answer.json["state"]), (202, "queued"))
+        self.assertEqual(self.wait_for_end(job_id)["state"], "succeeded")
 
     def test_a_reload_that_moves_jobs_to_a_cell_of_the_other_kind_is_refused(self):
         self.start()

@@ -14,7 +14,7 @@ constexpr milliseconds wait_for_jobs{20'000};
 /// celld answers at once, without leases, while it shuts down.
 constexpr milliseconds early{1'000};
 /// Even if celld, or a proxy, asks for more.
-constexpr milliseconds pause_max{30'000};
+constexpr milliseconds pause_max{300'000};
 
 }  // namespace
 

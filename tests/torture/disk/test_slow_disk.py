@@ -48,6 +48,7 @@ class SlowDisk(unittest.TestCase):
         config = a_config(RETENTION_MS, limits={"max_connections": CONNECTIONS_MAX},
                           cells=[{"customer": "acme"},
                                  {"customer": "brief", "durability": "memory"}])
+        config["services"]["pulled"] = {"type": "pull"}
         self.daemon = ShimmedDaemon(config, self.directory, SYNC_MS=self.delay_path)
         self.daemon.start()
         self.addCleanup(lambda: self.daemon.running() and self.daemon.kill())
@@ -182,27 +183,38 @@ class SlowDisk(unittest.TestCase):
         self.assertIn("/problems/store-unavailable", self.problems)
 
     def test_a_client_behind_a_commit_that_takes_seconds_is_refused_at_once(self):
-        """Unless its job is only in memory."""
-        job = {"product": "dns", "action": "create", "services": ["quick"],
-               "entity": {"type": "zone", "id": "e"}}
+        """Unless its job is only in memory. Such a job also runs meanwhile."""
         answers = []
 
-        def submit(customer="acme"):
+        def ask(method, path, body=None):
             client = self.daemon.quick_client(timeout_s=DEADLINE_S * 2)
-            answers.append(client.request("POST", "/v1/jobs", {"customer": customer, **job}))
+            answer = client.request(method, path, body)
             client.close()
-        self.delay(20_000)
+            return answer
+
+        def submit(customer="acme", service="quick"):
+            answers.append(ask("POST", "/v1/jobs", {
+                "customer": customer, "product": "dns", "action": "create", "services": [service],
+                "entity": {"type": "zone", "id": service}}))
+        self.delay(15_000)
         first = threading.Thread(target=submit)
         first.start()
         time.sleep(COMMIT_PATIENCE_S + 1.5)
         submit()
         submit("brief")
+        called = answers[1][1]["id"]
+        wait_until(lambda: ask("GET", f"/v1/jobs/{called}")[1]["state"] == "succeeded",
+                   "the job in memory ends")
+        submit("brief", "pulled")
+        status, leased = ask("POST", "/v1/services/pulled/leases",
+                             {"worker": "w", "wait_ms": 10_000})
+        self.assertEqual((status, len(leased["leases"])), (200, 1))
         self.assertTrue(first.is_alive(), "the first waits for the disk")
         self.assertEqual(answers[0][1]["type"], "/problems/store-unavailable")
         self.delay(0)
         first.join()
         submit()
-        self.assertEqual([status for status, _ in answers], [503, 202, 202, 202])
+        self.assertEqual([status for status, _ in answers], [503, 202, 202, 202, 202])
 
     def test_the_probe_detects_occasional_late_answers(self):
         probe = self.start_probe()

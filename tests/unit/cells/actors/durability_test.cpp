@@ -183,7 +183,7 @@ TEST_CASE("no line ever holds jobs on disk and in memory, whatever the order of 
   }
 }
 
-TEST_CASE("a lease of a job in memory waits for no commit of other jobs") {
+TEST_CASE("a worker outside leases a job in memory") {
   Fixture fixture;
   fixture.reconfigure({rule("*", "*", memory)});
   fixture.submit(fixture.request("a", {"vm"}));

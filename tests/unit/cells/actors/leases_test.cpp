@@ -103,6 +103,7 @@ TEST_CASE("workers inside and outside share the slots of the cell") {
   REQUIRE(engine.call_of(inside));
   const auto leases = engine.lease("host-1", 10);
   REQUIRE(jobs_of(leases) == Ids{first});
+  CHECK(engine.cell().pool.ready == 0);
   const JobId waiting = engine.submit("waiting");
   CHECK_FALSE(engine.call_of(waiting));
   CHECK(engine.end_lease(leases[0].job->lease, success));

@@ -73,6 +73,15 @@ TEST_CASE("the probe sees each refusal once, with and without an idempotency key
   CHECK(engine.recorder->submissions.size() == 2);
 }
 
+TEST_CASE("the probe sees the refusal of a job that no cell takes") {
+  Fixture engine;
+  CellRule other;
+  other.customer = "other";
+  engine.reconfigure({other});
+  CHECK(engine.try_to_submit(engine.request("a")).refusal);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::no_cell});
+}
+
 TEST_CASE("the probe sees the refusal of a request to reopen a job") {
   Fixture engine;
   const JobId job = engine.submit("a");

@@ -155,6 +155,7 @@ TEST_CASE("a retry needs room for its customer") {
   const auto answer = engine.reopen(failed);
   REQUIRE(answer.refusal);
   CHECK(answer.refusal->kind == Refusal::Kind::customer_jobs_full);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::customer_jobs_full});
   CHECK(engine.cell().queue.counts.unfinished() == 1);
   CHECK(engine.cell().queue.counts.bytes == queued_bytes(*engine.stored(failed)->spec));
 }

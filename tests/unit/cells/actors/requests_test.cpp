@@ -370,6 +370,7 @@ TEST_CASE("a reopened job counts against the queue limit") {
   reject(engine, job);
   engine.submit("b");
   CHECK(engine.reopen(job).refusal->kind == Refusal::Kind::queue_full);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::queue_full});
   CHECK(engine.state(job) == JobState::failed);
 }
 

@@ -14,10 +14,11 @@ namespace {
 
 /// A retention actor on the store of a fixture; ends before the fixture.
 struct Keeping {
-  Keeping(Fixture& fixture, milliseconds keep, std::size_t step_jobs = 32)
-      : retention(spawn_retention(
-            fixture.system(),
-            {fixture.store(), [&fixture] { return fixture.wall; }, keep, step_jobs})) {}
+  Keeping(Fixture& fixture, milliseconds keep, std::size_t step_jobs = 32,
+          microseconds step_time_max = milliseconds{2})
+      : retention(
+            spawn_retention(fixture.system(), {fixture.store(), [&fixture] { return fixture.wall; },
+                                               keep, step_jobs, step_time_max})) {}
   ~Keeping() { caf::anon_send_exit(retention, caf::exit_reason::kill); }
   Keeping(const Keeping&) = delete;
   Keeping& operator=(const Keeping&) = delete;
@@ -75,6 +76,15 @@ TEST_CASE("many jobs are removed in many steps, each in a commit of its own, wit
   CHECK(fixture.disk->jobs().size() == jobs - 6);
   for (int step = 0; step < 2; ++step) fixture.pass(milliseconds{128});
   CHECK(fixture.disk->jobs().empty());
+}
+
+TEST_CASE("a step ends after its time") {
+  Fixture fixture;
+  for (const auto* entity : {"a", "b", "c"}) submit_and_end(fixture, entity);
+  fixture.pass(milliseconds{10});
+  const Keeping keeping{fixture, milliseconds{1}, 3, microseconds{0}};
+  fixture.run_all();
+  CHECK(fixture.disk->jobs().size() == 2);
 }
 
 TEST_CASE("a whole pause follows the step that a new retention time causes") {

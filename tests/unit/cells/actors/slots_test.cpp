@@ -316,6 +316,32 @@ TEST_CASE("a start clamps overrides that no longer fit, and a reload lists them"
   CHECK(masked[1].in_force == 8);
 }
 
+TEST_CASE("a cell that is short of capacity may change its weight, and get back its own size") {
+  Cells engine{{rule("acme", 2, {}), rule("bolt", 2, {})}, 10};
+  engine.change_pool({acme, 8U});
+  engine.limit_capacity(6);
+  engine.crash_and_restart();
+  REQUIRE(engine.cell(acme).pool.short_by == 4);
+  CHECK_FALSE(engine.change_pool({acme, {}, {}, 3U}).refused);
+  CHECK(engine.cell(acme).pool.target == 4);
+  CHECK_FALSE(engine.change_pool({acme, {}}).refused);
+  CHECK(engine.cell(acme).pool.target == 2);
+  CHECK(engine.cell(acme).pool.short_by == 0);
+}
+
+TEST_CASE("a shutdown of a cell that borrows ends with its last job") {
+  Cells engine{{rule("acme", 1, 4), rule("bolt", 3, {})}};
+  engine.submit_many("acme", 4);
+  REQUIRE(engine.running(acme) == 4);
+  auto stopped =
+      engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{60'000}});
+  engine.run_all();
+  for (int n = 0; n < 4; ++n) engine.end_one(acme);
+  REQUIRE(engine.self()->has_next_message());
+  stopped.receive([](const ShutdownCompleted& answer) { CHECK(answer.handed_back == 0); },
+                  [](const caf::error&) { FAIL("the shutdown failed"); });
+}
+
 TEST_CASE("a reload changes sizes, bursts and the capacity while jobs run") {
   Cells engine{{rule("acme", 2, 6), rule("bolt", 4, {})}};
   engine.submit_many("acme", 20);

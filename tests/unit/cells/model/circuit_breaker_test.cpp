@@ -174,6 +174,15 @@ TEST_CASE("another policy says for how long an open circuit stays open") {
   CHECK(circuit.breaker.next_change() == start + 900ms);
 }
 
+TEST_CASE("a policy of fewer failures counts the latest") {
+  Circuit circuit;
+  circuit.breaker.change({5, 1000ms, 500ms, 60s});
+  for (const auto at : {0ms, 1200ms, 2400ms}) circuit.end(CallSign::failing, at);
+  circuit.breaker.change({2, 1000ms, 500ms, 60s});
+  circuit.end(CallSign::failing, 2450ms);
+  CHECK(circuit.state(2450ms) == CircuitState::open);
+}
+
 TEST_CASE("another policy counts the failures so far") {
   Circuit circuit;
   circuit.end(CallSign::failing, 0ms);

@@ -158,5 +158,8 @@ TEST_CASE("the size of a job grows with its parameters, operations, properties a
   JobSpec spec = *job.spec;
   spec.parameters = std::string(10'000, 'x');
   CHECK(approximate_bytes(queued_job(spec)) >= bare + 9'000);
+  JobSpec labelled = *job.spec;
+  labelled.labels["ticket"] = std::string(250, 'x');
+  CHECK(approximate_bytes(queued_job(labelled)) >= bare + 250);
   CHECK(approximate_bytes(Job{}) > 0);
 }

@@ -49,6 +49,17 @@ TEST_CASE("a budget counts what each cell's jobs take, through every change") {
   CHECK(budget.bytes() == 0);
 }
 
+TEST_CASE("the messages, the error and the worker of a job count") {
+  const auto one = a_job(1);
+  const auto with = [&](auto change) { return memory_bytes(*changed(one, change)); };
+  const std::string text(4000, 'x');
+  CHECK(with([&](Job& job) { job.messages.assign(100, {at_ms(1), Severity::info, "dns", text}); }) >
+        memory_bytes(*one) + 400'000);
+  CHECK(with([&](Job& job) { job.error = JobError{"code", text, "dns"}; }) >
+        memory_bytes(*one) + 4000);
+  CHECK(with([&](Job& job) { job.steps[0].worker = text; }) > memory_bytes(*one) + 4000);
+}
+
 TEST_CASE("the labels of a job count, however short they are") {
   const auto bytes = [](const std::map<std::string, std::string>& labels) {
     return memory_bytes(*sketch_job({.id = 1, .labels = labels}));

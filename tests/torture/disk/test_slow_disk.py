@@ -207,7 +207,7 @@ class SlowDisk(unittest.TestCase):
                    "the job in memory ends")
         submit("brief", "pulled")
         status, leased = ask("POST", "/v1/services/pulled/leases",
-                             {"worker": "w", "wait_ms": 10_000})
+                             {"worker": "w", "wait_ms": 4000})
         self.assertEqual((status, len(leased["leases"])), (200, 1))
         self.assertTrue(first.is_alive(), "the first waits for the disk")
         self.assertEqual(answers[0][1]["type"], "/problems/store-unavailable")

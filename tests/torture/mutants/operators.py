@@ -24,7 +24,11 @@ CONDITION = re.compile(r"\bif \((?!const auto|auto|const )")
 GUARD = re.compile(r"^[ \t]*(?:if \([^\n{}]*\) (?:return|continue|break|throw)\b[^;\n{}]*;)\n",
                    re.MULTILINE)
 CALL = re.compile(r"^[ \t]*(?!return\b|co_|delete\b|throw\b|using\b|case\b|if\b|for\b|while\b|else\b)"
-                  r"[A-Za-z_][\w.:>\-\[\]()*]*\([^;\n{}]*\);\n", re.MULTILINE)
+                  r"[A-Za-z_][\w.:>\-\[\]()*]*\((?:[^;\n{}]|\{[^;\n{}]*\})*\);\n", re.MULTILINE)
+CONDITIONAL = re.compile(r"^[ \t]*if \([^\n{}]*\) (?!return\b|continue\b|break\b|throw\b|co_)"
+                         r"[A-Za-z_+*-](?:[^;\n{}]|\{[^;\n{}]*\})*;\n", re.MULTILINE)
+STEP = re.compile(r"^[ \t]*(?:\+\+|--)[\w.>\-\[\]()]+;\n", re.MULTILINE)
+LOOP = re.compile(r"\bwhile (?=\()")
 # A declaration has a type before its name.
 ASSIGNMENT = re.compile(r"^[ \t]*[A-Za-z_*][\w.>\-\[\]()*]* [-+|&]?= [^;\n{}]*;\n", re.MULTILINE)
 BOUND = re.compile(r"\bstd::(min|max)\b")
@@ -87,6 +91,13 @@ def places(code):
     for match in CALL.finditer(code):
         if match[0].count("(") == match[0].count(")"):
             yield match.start(), "dropped call", match[0], ""
+    for match in CONDITIONAL.finditer(code):
+        if match[0].count("(") == match[0].count(")"):
+            yield match.start(), "dropped statement", match[0], ""
+    for match in STEP.finditer(code):
+        yield match.start(), "dropped step", match[0], ""
+    for match in LOOP.finditer(code):
+        yield match.start(), "loop run once", match[0], "if "
     for match in ASSIGNMENT.finditer(code):
         assigned = match[0].partition("= ")[0]
         if assigned.count("(") == assigned.count(")"):

@@ -37,6 +37,22 @@ class Operators(unittest.TestCase):
         text = "void f() {\n  x.erase(a);\n}\n"
         self.assert_made(text, "dropped call", "void f() {\n}\n")
         self.assert_made("  return f(x);\n", "dropped call")
+        self.assert_made("  send(a, Stop{key, {}});\n", "dropped call")
+        self.assert_made("  send(a, Stop{key});\n", "dropped call", "")
+        self.assert_made("  each([&] { f(); });\n", "dropped call")
+
+    def test_a_statement_with_a_condition_is_dropped_but_no_check(self):
+        self.assert_made("  if (f(x)) send(a, Stop{key});\n", "dropped statement", "")
+        self.assert_made("  if (x) ++count;\n", "dropped statement", "")
+        for text in ("  if (x) return f();\n", "  if (x) {\n", "  if (x)\n    f();\n"):
+            self.assert_made(text, "dropped statement")
+
+    def test_a_step_of_a_counter_is_dropped(self):
+        self.assert_made("  ++x_->count;\n", "dropped step", "")
+        self.assert_made("  for (;; ++i) f();\n", "dropped step")
+
+    def test_a_loop_runs_once(self):
+        self.assert_made("  while (f(x)) g();\n", "loop run once", "  if (f(x)) g();\n")
 
     def test_an_assignment_is_dropped_but_no_declaration(self):
         text = "void f() {\n  x_->bytes[0] = 0;\n}\n"

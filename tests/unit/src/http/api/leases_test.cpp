@@ -224,7 +224,9 @@ TEST_CASE("a wait ends with an empty list") {
           Value{{"leases", Value::array()}});
   }
   SECTION("when the tokens changed just before it began") {
-    daemon.on_help = [&daemon] { daemon.change_tokens({{.name = "new", .scopes = {}, .customer = {}}}); };
+    daemon.on_help = [&daemon] {
+      daemon.change_tokens({{.name = "new", .scopes = {}, .customer = {}}});
+    };
     CHECK(post_to(daemon, "/v1/services/vm/leases", R"({"worker":"w","wait_ms":60000})").body ==
           Value{{"leases", Value::array()}});
   }

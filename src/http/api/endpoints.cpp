@@ -37,9 +37,13 @@ struct Call {
     caf::anon_send(api.leases, std::move(message));
   }
 
-  /// Whether a reload has changed what admitted the request. It then ends what outlives its
-  /// request, but it may do so before this request has begun that: then the handler ends it.
-  bool is_outdated() const { return api.settings->get()->access != access; }
+  /// Calls `send`, which begins what outlives the request. A reload that changes what admitted the
+  /// request sends `End` to `actor`, but may do so before `send`: then this sends it again.
+  template <class End, class Actor>
+  void begin(const Actor& actor, const std::function<void()>& send) const {
+    send();
+    if (api.settings->get()->access != access) caf::anon_send(actor, End{});
+  }
 
   /// For messages that only lead to brief work.
   void send_brief(const std::function<void()>& send) const {
@@ -206,8 +210,9 @@ auto last_event_id(const http::Request& request) {
 
 void follow_job(const Call& call, const NamedJob& job) {
   if (const auto problem = refuse_any_query(call.request)) return call.refuse(*problem);
-  call.send(FollowJob{job, last_event_id(call.request), call.responder});
-  if (call.is_outdated()) call.send(EndStreams{});
+  call.begin<EndStreams>(call.api.gateway, [&] {
+    call.send(FollowJob{job, last_event_id(call.request), call.responder});
+  });
 }
 
 void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
@@ -215,9 +220,10 @@ void follow_jobs(const Call& call, const BoundCustomer& only_customer) {
   if (auto* faults = std::get_if<Faults>(&parsed))
     return call.refuse(invalid_request(std::move(*faults)));
   auto& filter = std::get<EventFilter>(parsed);
-  call.send(FollowJobs{std::move(filter.customer), std::move(filter.product),
-                       last_event_id(call.request), call.responder, only_customer});
-  if (call.is_outdated()) call.send(EndStreams{});
+  call.begin<EndStreams>(call.api.gateway, [&] {
+    call.send(FollowJobs{std::move(filter.customer), std::move(filter.product),
+                         last_event_id(call.request), call.responder, only_customer});
+  });
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
@@ -280,11 +286,12 @@ void post_leases(const Call& call, const WorkAccess& access) {
   }
   auto parsed = parse_lease_order(call.request);
   if (const auto* problem = std::get_if<Problem>(&parsed)) return call.refuse(*problem);
-  call.send_brief([&] {
-    call.send_to_leases(PostLeases{service, std::get<LeaseOrder>(std::move(parsed)),
-                                   access.only_customer, call.responder});
+  call.begin<EndWaits>(call.api.leases, [&] {
+    call.send_brief([&] {
+      call.send_to_leases(PostLeases{service, std::get<LeaseOrder>(std::move(parsed)),
+                                     access.only_customer, call.responder});
+    });
   });
-  if (call.is_outdated()) call.send_to_leases(EndWaits{});
 }
 
 void post_heartbeat(const Call& call, const WorkAccess& access) {

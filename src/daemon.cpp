@@ -342,11 +342,18 @@ class RunningDaemon final : public Daemon {
   std::string keep_jobs() const {
     if (memory_->budget.bytes() == 0) return "";
     const cells::Routing routing{config_.cells};
-    return store::write_kept_jobs(
-        kept_jobs_path_, memory_->content.snapshot(), [&routing](const cells::Job& job) {
+    std::uint64_t without_cell = 0;
+    auto failure = store::write_kept_jobs(
+        kept_jobs_path_, memory_->content.snapshot(), [&](const cells::Job& job) {
           const auto route = routing.find(job.spec->customer, job.spec->product);
+          if (!route) ++without_cell;
           return route && route->rule->settings.keep_on_stop;
         });
+    if (without_cell > 0) {
+      logs::Line line{logs::Level::warning, "jobs in memory are forgotten: no cell matches them"};
+      log_.write(line.number("jobs", without_cell));
+    }
+    return failure;
   }
 
   /// A call that did not end may have a running command. Its supervisor keeps the next celld from

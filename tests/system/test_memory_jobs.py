@@ -486,6 +486,27 @@ class Changes(MemoryJobs):
         self.restart(a_config(self.provider, cells=[keep, ANY]))
         self.assertEqual(self.job(job_id)["state"], "scheduled")
 
+    def test_a_start_does_not_drop_kept_jobs_that_no_cell_matches(self):
+        keep = {**MEMORY, "on_stop": "keep"}
+        self.start(cells=[keep, ANY])
+        job_id = self.submit(a_memory_job(delay_ms=HOUR_MS))
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.write_config(a_config(self.provider, cells=[{**ANY, "customer": "acme"}]))
+        self.daemon.spawn()
+        self.assertEqual(self.daemon.wait(), 2)
+        self.assertTrue(self.lines_of_log("has no cell for 1 unfinished job that"),
+                        self.daemon.log())
+        self.assertTrue(self.lines_of_log("the first is of mem/dns"), self.daemon.log())
+        self.restart(a_config(self.provider, cells=[keep, ANY]))
+        self.assertEqual(self.job(job_id)["state"], "scheduled")
+
+    def test_a_shutdown_says_how_many_jobs_without_a_cell_it_forgets(self):
+        self.start(cells=[{**MEMORY, "on_stop": "keep"}, {**ANY, "customer": "acme"}])
+        self.submit(a_memory_job(delay_ms=HOUR_MS))
+        self.assertEqual(self.reload([{**ANY, "customer": "acme"}]).status, 200)
+        self.assertEqual(self.daemon.stop(), 0)
+        self.assertTrue(self.lines_of_log("no cell matches them"), self.daemon.log())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from daemon import EndToEnd, a_config, a_job, stays, wait_until
+from daemon import DEADLINE_S, EndToEnd, a_config, a_job, stays, wait_until
 from provider import answer, held, slow, succeed, Gate
 
 
@@ -72,6 +72,19 @@ class Stopping(EndToEnd):
         self.assertEqual((job["state"], job["properties"]), ("succeeded", {"zone": "z1"}))
         self.assertEqual([len(self.provider.calls_of(p)) for p in ("/dns", "/billing")], [1, 1])
         self.assertEqual(self.provider.calls_of("/billing")[0].body["properties"], {"zone": "z1"})
+
+    def test_a_client_that_waits_for_a_job_that_does_not_end_is_answered_before_celld_stops(self):
+        self.start()
+        other = self.daemon.client()
+        answers = []
+        waiter = threading.Thread(target=lambda: answers.append(
+            other.post("/v1/jobs", a_job(delay_ms=3_600_000), Prefer="wait=30")))
+        waiter.start()
+        wait_until(lambda: self.client.get("/v1/jobs").json["items"], "the job is submitted")
+        self.assertEqual(self.daemon.stop(), 0)
+        waiter.join(DEADLINE_S)
+        self.assertEqual([(each.status, each.json["state"]) for each in answers],
+                         [(202, "scheduled")])
 
     def test_a_client_that_waits_is_answered_before_celld_stops(self):
         self.start()

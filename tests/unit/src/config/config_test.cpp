@@ -380,6 +380,20 @@ TEST_CASE("a command is read as configured") {
   CHECK(command.environment[3].second.value.empty());
 }
 
+TEST_CASE("a command has at most 64 variables") {
+  std::string variables = R"("V0":"x")";
+  for (int i = 1; i < 65; ++i) variables += ",\"V" + std::to_string(i) + R"(":"x")";
+  CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],"env":{)" + variables + "}}") ==
+        Faults{{"/services/s/env", "must have at most 64 members"}});
+}
+
+TEST_CASE("a configuration has at most 100000 cells") {
+  std::string cells = "[7";
+  for (int i = 0; i < 100'000; ++i) cells += ",7";
+  CHECK(bad_cells(cells + "]").front() ==
+        json::Fault{"/cells", "must have at most 100000 elements"});
+}
+
 TEST_CASE("each fault of a command has its pointer") {
   CHECK(bad_service(R"({"type":"command"})") == Faults{{"/services/s/argv", "is required"}});
   CHECK(bad_service(R"({"type":"command","argv":"/bin/true"})") ==

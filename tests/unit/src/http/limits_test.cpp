@@ -222,7 +222,9 @@ TEST_CASE("the connections that get a 503 have a limit too, and others end witho
 }
 
 TEST_CASE("a large body that keeps others waiting is given up, and small bodies never wait") {
-  const RunningServer server;
+  Limits limits;
+  limits.body_timeout = std::chrono::minutes(2);  // Only its patience makes the server give up.
+  const RunningServer server(limits);
   const std::string body(1 << 20, 'a');
   const std::string head =
       "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +

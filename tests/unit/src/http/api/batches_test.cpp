@@ -72,6 +72,12 @@ cells::JobSubmitted too_fast(const cells::JobRequest& request, milliseconds retr
   return reply;
 }
 
+cells::JobSubmitted accepted(const cells::JobRequest& request) {
+  return {std::make_shared<cells::Job>(
+              cells::accept_job(request, {}, {}, cells::first_job_id_at(wall_now), wall_now)),
+          std::nullopt, false};
+}
+
 /// Posts a batch of 20 lines, of which all but the first three come too fast. Returns when the
 /// engine has been asked for so many.
 std::future<Answer> post_held_back(Daemon& daemon, int lines) {
@@ -420,10 +426,7 @@ TEST_CASE("a delayed line takes up no room once it has been answered") {
   Desk desk{limits};
   desk.script->submit = [&](const cells::SubmitJob& message) {
     if (++submitted == 1) return too_fast(message.request, milliseconds{1});
-    return cells::JobSubmitted{
-        std::make_shared<cells::Job>(
-            cells::accept_job(message.request, {}, {}, cells::first_job_id_at(wall_now), wall_now)),
-        std::nullopt, false};
+    return accepted(message.request);
   };
   desk.send_lines(desk.begin(server, delayed), 1, limits.unanswered_bytes_max);
   desk.take_messages();
@@ -437,6 +440,45 @@ TEST_CASE("a delayed line takes up no room once it has been answered") {
   desk.take_messages();
   CHECK(submitted == 2 + 5);
   CHECK(next.receive().value().status == 202);
+}
+
+TEST_CASE("a batch that a rate holds back leaves its room to another at once") {
+  http::test::RunningServer server;
+  auto held = server.connect();
+  auto next = server.connect();
+  BatchLimits limits;
+  limits.unanswered_max = 4;
+  int submitted = 0;
+  Desk desk{limits};
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    if (++submitted <= 4) return too_fast(message.request, std::chrono::hours{1});
+    return accepted(message.request);
+  };
+  const auto first = desk.begin(server, held);
+  const auto second = desk.begin(server, next);
+  desk.send_lines(first, 4, 0);
+  desk.send_lines(second, 1, 0);
+  desk.take_messages();  // No time passes.
+  REQUIRE(submitted == 5);
+  CHECK(next.receive().value().body.find("\"accepted\":1") != std::string::npos);
+}
+
+TEST_CASE("delayed lines go out several at once after one was not refused") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  int submitted = 0;
+  Desk desk;
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    if (++submitted <= 8) return too_fast(message.request, milliseconds{1});
+    // Reaches the desk before this answer: only what is in flight by now is accepted.
+    if (submitted == 10) desk.send(EndReading{});
+    return accepted(message.request);
+  };
+  desk.send_lines(desk.begin(server, client), 8, 0);
+  desk.take_messages();
+  desk.pass(std::chrono::seconds{1});
+  // One alone, then two.
+  CHECK(client.receive().value().body.find("\"accepted\":3") != std::string::npos);
 }
 
 TEST_CASE("a batch that is held back by a rate ends at its first delayed line") {
@@ -887,4 +929,18 @@ TEST_CASE("a start continues every cancellation that the last life has not compl
   sync_with_script();
   CHECK(completed == std::set<cells::BatchId>{5, 7, 8, 9});
   CHECK(limits_asked == std::set<std::size_t>{3});
+}
+
+TEST_CASE("a batch has a greater id than those of the last life, even if the clock was set back") {
+  Daemon daemon{false};
+  const auto last = cells::first_job_id_at(wall_now + std::chrono::hours{1});
+  daemon.script->list_batches = [&](const cells::ListBatches& list) {
+    cells::BatchesListed page;
+    if (!list.only_cancelled) page.batches.emplace_back().id = last;
+    return page;
+  };
+  daemon.attach();
+  const auto answer = post_lines(daemon, good_job + "\n");
+  REQUIRE(answer.status == 202);
+  CHECK(answer.body["id"].get<std::string>() > cells::format_job_id(last));
 }

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -313,6 +314,26 @@ TEST_CASE("a lease has one call at a time") {
   CHECK(first.wait_for(0s) == std::future_status::timeout);
   calls.abort({1, 1}).wait();
   CHECK(first.get().end == End::aborted);
+}
+
+TEST_CASE("a transport that ends aborts each of its calls") {
+  std::atomic<int> arrived{0};
+  MisbehavingProvider provider([&](Connection& connection) {
+    connection.read_request();
+    ++arrived;
+    connection.wait_closed(10s);
+  });
+  std::vector<std::future<HttpResult>> ends;
+  {
+    Calls calls;
+    for (int i = 0; i < 4; ++i)
+      ends.push_back(calls.start(calls.next_lease(), request_to(provider.url())));
+    while (arrived < 4) std::this_thread::yield();
+  }
+  for (auto& end : ends) {
+    REQUIRE(end.wait_for(0s) == std::future_status::ready);
+    CHECK(end.get().end == End::aborted);
+  }
 }
 
 TEST_CASE("a transport that ends aborts its calls, and its queue answers later operations") {

@@ -435,4 +435,11 @@ TEST_CASE("mappings are equal if their text and their secrets are") {
   CHECK_FALSE(one == a_mapping(creating({{"method", "GET"}, {"path", ""}})));
 }
 
+TEST_CASE("a value in a query or a form has at most 8192 bytes") {
+  for (const char* pairs : {"query", "form"}) {
+    CHECK(request_fault({{pairs, {{"a", std::string(8193, 'v')}}}}) ==
+          "/" + std::string(pairs) + "/a: must have at most 8192 bytes");
+  }
+}
+
 }  // namespace celld::providers::mappings

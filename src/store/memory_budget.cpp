@@ -52,7 +52,9 @@ std::uint64_t memory_bytes(const Job& job) {
   for (const auto& message : job.messages) {
     bytes += sizeof(message) + heap(message.service) + heap(message.text);
   }
-  if (job.error) bytes += heap(job.error->code) + heap(job.error->message);
+  if (job.error) {
+    bytes += heap(job.error->code) + heap(job.error->message) + heap(job.error->service);
+  }
   return bytes;
 }
 

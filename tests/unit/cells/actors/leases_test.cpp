@@ -859,3 +859,14 @@ TEST_CASE("the status of a pull service counts its leases and the requests that 
   CHECK(engine.service("vm").in_flight == 0);
   CHECK(engine.service("vm").leases->granted == 2);
 }
+
+TEST_CASE("a cell whose waiting jobs were all cancelled is forgotten with its end") {
+  Fixture engine{1, true};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  CHECK(engine.service("vm").waiting == 1);
+  REQUIRE(count_alive(engine.recorder->cells) == 1);
+  REQUIRE(engine.cancel(job).accepted);
+  for (int n = 0; n < 20; ++n) engine.pass(milliseconds{1000});
+  CHECK_FALSE(engine.has_cell({"acme", "*"}));
+  CHECK(count_alive(engine.recorder->cells) == 0);
+}

@@ -67,3 +67,20 @@ TEST_CASE("a job that changes without changing its state does not write the row 
   CHECK(rows_written_by(JobState::queued) == 0);
   CHECK(rows_written_by(JobState::running) == 1);
 }
+
+TEST_CASE("a stored batch with a value that celld does not write is an error") {
+  for (const char* assignment : {"stored = -1", "queued = -1", "marks = 4, in_memory = '[]'",
+                                 "marks = 4, in_memory = '[1]'", "marks = 4, in_memory = '{}'"}) {
+    INFO(assignment);
+    Connection connection{":memory:", Connection::Access::read_write};
+    migrate(connection);
+    {
+      BatchRows rows{connection, 1};
+      REQUIRE(rows.open(7, {}, at_ms(1)));
+      rows.save();
+    }
+    connection.execute((std::string{"UPDATE batches SET "} + assignment).c_str());
+    BatchRows rows{connection, 1};
+    CHECK_THROWS_AS(rows.close(7, at_ms(2)), SqliteFailure);
+  }
+}

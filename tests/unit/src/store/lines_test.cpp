@@ -243,3 +243,14 @@ TEST_CASE("an id in use is refused and changes nothing") {
     CHECK(client.ask(LoadCell{acme_cell}).counts.unfinished() == 1);
   });
 }
+
+TEST_CASE("a held job that is cancelled and reopened is runnable") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    client.ask(InsertJob{sketch_job({.id = 1})});
+    client.tell(HoldJob{1});
+    REQUIRE(client.ask(CancelWaiting{1, acme_cell, at_ms(9)}).after);
+    CHECK_FALSE(client.ask(LoadCell{acme_cell}).held);
+    CHECK(client.ask(ReopenEnded{1, acme_cell, 20, at_ms(10)}).runnable);
+    CHECK(runnable_ids(client) == Ids{1});
+  });
+}

@@ -425,3 +425,12 @@ TEST_CASE("a job that does not exist is not found") {
     CHECK(client.ask(ListJobs{}).next == 0);
   });
 }
+
+TEST_CASE("the oldest queued job is the one with the lowest place, whatever its id") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    client.ask(InsertJob{sketch_job({.id = 1, .entity = "late", .run_at = at_ms(10)})});
+    client.ask(InsertJob{sketch_job({.id = 2, .entity = "other"})});
+    client.ask(AdvanceDue{acme_cell, at_ms(10), 50, 10});  // Job 1 gets place 50.
+    CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{2});
+  });
+}

@@ -55,8 +55,8 @@ TEST_CASE("the messages, the error and the worker of a job count") {
   const std::string text(4000, 'x');
   CHECK(with([&](Job& job) { job.messages.assign(100, {at_ms(1), Severity::info, "dns", text}); }) >
         memory_bytes(*one) + 400'000);
-  CHECK(with([&](Job& job) { job.error = JobError{"code", text, "dns"}; }) >
-        memory_bytes(*one) + 4000);
+  CHECK(with([&](Job& job) { job.error = JobError{text, text, text}; }) >
+        memory_bytes(*one) + 12'000);
   CHECK(with([&](Job& job) { job.steps[0].worker = text; }) > memory_bytes(*one) + 4000);
 }
 

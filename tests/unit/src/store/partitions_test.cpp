@@ -203,6 +203,11 @@ TEST_CASE("empty partitions are kept for late keys, up to a number") {
   database.connection.execute("INSERT INTO keys_by_part VALUES (5, 9, 45, 45)");
   CHECK(index.scan(9).empty());
   database.connection.execute("DELETE FROM keys_by_part WHERE job = 45");
+  // Their filters are gone, too: those would have this hash.
+  database.connection.execute(
+      "INSERT INTO keys_by_part VALUES (5, 1, 45, 45), (6, 1, 55, 55), (7, 1, 65, 65)");
+  CHECK(index.scan(1) == Jobs{73, 76, 79});
+  database.connection.execute("DELETE FROM keys_by_part WHERE job IN (45, 55, 65)");
   // A late key goes to the partition of its job, and is found there, like those that follow it.
   CHECK(index.partitions.insert(make_key(7, 500, 45)));
   CHECK(index.partitions.insert(make_key(8, 501, 46)));

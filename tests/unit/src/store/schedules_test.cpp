@@ -1,4 +1,6 @@
 // Schedules: each due time is passed once, together with the job that it submits.
+#include "src/store/schedule_rows.hpp"
+#include "src/store/schema.hpp"
 #include "tests/unit/src/store/contract.hpp"
 
 using namespace cells;  // NOLINT: tests of the port.
@@ -155,4 +157,22 @@ TEST_CASE("a schedule advances without a job, once from each due time") {
     store.reopen();
     CHECK(find(client, "s")->progress == skip.after);
   });
+}
+
+TEST_CASE("a stored schedule with a value that celld does not write is an error") {
+  using celld::store::Connection;
+  for (const std::string assignment :
+       {R"(job = replace(job, '"priority":', '"priority":9'))",
+        R"(job = replace(job, '"on_failure":', '"unknown":'))", "job = '{}'", "job = '['",
+        "revision = -1", "last_job = -1", "fired = -1", "skipped = -1", "missed = -1",
+        "overlap = -1", "overlap = 2", "catch_up = 3"}) {
+    INFO(assignment);
+    Connection connection{":memory:", Connection::Access::read_write};
+    celld::store::migrate(connection);
+    celld::store::ScheduleRows rows{connection};
+    rows.save(plain("s", 100));
+    REQUIRE(rows.list({}).size() == 1);
+    connection.execute(("UPDATE schedules SET " + assignment).c_str());
+    CHECK_THROWS_AS(rows.list({}), celld::store::SqliteFailure);
+  }
 }

@@ -78,31 +78,6 @@ std::optional<Answer> answer_of_stopping_server(milliseconds time) {
   return answer;
 }
 
-TEST_CASE("a request that has arrived is served as soon as the previous one is answered") {
-  RunningServer server;
-  auto client = server.connect();
-  const auto hello = request_text("GET", "/hello");
-  const auto first = request_text("POST", "/parked", "xy");
-  const bool in_one_piece = GENERATE(true, false);
-  const ::test::Stopwatch watch;
-  for (int i = 0; i < 20; ++i) {
-    if (in_one_piece) {
-      REQUIRE(client.send(first + hello));
-    } else {
-      REQUIRE(client.send(first.substr(0, first.size() - 1)));
-      REQUIRE(server.ask(hello));  // The poller has read that by now.
-      REQUIRE(client.send(first.back() + hello));
-    }
-    const auto parked = server.parked.take();
-    REQUIRE(parked);
-    REQUIRE(server.ask(hello));  // The poller has nothing else to do.
-    parked->answer(plain(202, "later"));
-    CHECK(client.receive()->body == "later");
-    CHECK(client.receive()->body == "hello");
-  }
-  CHECK(watch.is_within(milliseconds(1000), "twenty pipelined requests"));
-}
-
 TEST_CASE("an answer may come later, from another thread") {
   RunningServer server;
   auto client = server.connect();

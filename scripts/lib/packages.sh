@@ -116,6 +116,7 @@ unpack_packages() {
   shift
   # Beside the directory, which is thus renamed into its place at once.
   mkdir -p "$(dirname "$directory")"
+  rm -rf "$directory".new-*  # An interrupted run may have left one behind.
   scratch=$(mktemp -d "$directory.new-XXXXXX")
   apt=(apt-get --quiet --quiet -o "APT::Sandbox::User=$(id -un)" -o Acquire::Retries=3)
   # The machine may have no package lists, or old ones.

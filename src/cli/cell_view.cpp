@@ -47,7 +47,9 @@ std::int64_t in_force(const json::Value& cell, const std::string& name, std::int
 }
 
 std::int64_t burst_of(const json::Value& cell) {
-  return std::max(in_force(cell, "burst", 0), integer_at(cell, {"pool", "target"}));
+  // A cell that is short of capacity borrows the rest of its size.
+  const auto size = integer_at(cell, {"pool", "target"}) + integer_at(cell, {"pool", "short_by"});
+  return std::max(in_force(cell, "burst", 0), size);
 }
 
 std::int64_t weight_of(const json::Value& cell) {

@@ -261,6 +261,18 @@ SyntaxError stopped_at(std::string_view text, std::size_t offset, const Builder&
   return error;
 }
 
+/// Of a number that strtod takes: no zero before another digit, and a digit on each side of the
+/// point.
+bool has_form_of_json(std::string_view number) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < number.size() && number[at] >= '0' && number[at] <= '9';
+  };
+  const std::size_t begin = number.starts_with('-') ? 1 : 0;
+  const std::size_t point = number.find('.');
+  return is_digit(begin) && (number[begin] != '0' || !is_digit(begin + 1)) &&
+         (point == std::string_view::npos || is_digit(point + 1));
+}
+
 /// Replaces each number beyond double by 0, because nlohmann's parser stops at such a number.
 /// Returns their indexes among all numbers of the text.
 std::vector<std::size_t> blank_overflows(std::string& text) {
@@ -276,8 +288,9 @@ std::vector<std::size_t> blank_overflows(std::string& text) {
       if (end == std::string::npos) end = text.size();
       const std::string number = text.substr(at, end - at);
       char* rest = nullptr;
-      // What follows a number without a gap is not part of it, and is an error.
-      if (!std::isfinite(std::strtod(number.c_str(), &rest)) && *rest == '\0') {
+      // strtod also takes numbers that JSON does not; the parser refuses them where they stand.
+      if (!std::isfinite(std::strtod(number.c_str(), &rest)) && *rest == '\0' &&
+          has_form_of_json(number)) {
         overflows.push_back(numbers);
         text.replace(at, end - at, "0" + std::string(end - at - 1, ' '));
       }

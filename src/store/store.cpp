@@ -36,7 +36,8 @@ std::variant<std::unique_ptr<Store>, std::string> open_store(const config::Store
 std::string compact_store(const config::Store& configured, const std::string& data_directory) {
   const auto path = std::filesystem::path{data_directory} / configured.path;
   std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) return "there is no database " + path.string();
+  if (!std::filesystem::exists(path, failed) && !failed)
+    return "there is no database " + path.string();
   SqliteOptions options = sqlite_options(configured, data_directory);
   options.compact = true;
   const auto opened = SqliteStore::open(options);

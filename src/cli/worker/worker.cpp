@@ -134,9 +134,10 @@ class Worker {
   /// The same for each way to write the URL of a celld, unless they name its machine differently.
   static std::string lock_text(const WorkerSettings& settings) {
     const Url url = parse_url(settings.connection.url);
-    const std::string host = config::is_loopback(url.host) ? "localhost" : url.host;
-    return config::lower_case(host) + ':' + std::to_string(url.port) + url.path + '\n' +
-           settings.service + '\n' + settings.runs.worker;
+    std::string host = config::lower_case(url.host);
+    if (host == "127.0.0.1" || host == "::1") host = "localhost";
+    return host + ':' + std::to_string(url.port) + url.path + '\n' + settings.service + '\n' +
+           settings.runs.worker;
   }
 
   void wake() const {

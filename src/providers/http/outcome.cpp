@@ -249,7 +249,8 @@ CallOutcome retryable_answer(const std::string& service, const HttpResult& resul
       outcome.retry_after > milliseconds{0} && (result.status == 429 || result.status == 503);
   // From a gateway: the provider behind it may have carried out the request.
   outcome.in_doubt = result.status == 502 || result.status == 504;
-  return explained(std::move(outcome), result);
+  const bool is_refused = result.status == 401 || result.status == 403;
+  return is_refused ? outcome : explained(std::move(outcome), result);
 }
 
 CallOutcome rejected_answer(const std::string& service, const HttpResult& result) {

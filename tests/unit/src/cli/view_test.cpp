@@ -128,6 +128,9 @@ TEST_CASE("the sentence about a cell names the members of its pool that are over
   const std::string begin = "cell acme/dns is active, with a pool of 4, burst 4, weight ";
   const std::string end = "; jobs: 7 running, 30 queued";
   CHECK(cell_sentence(cell) == begin + "1" + end);
+  cell["pool"]["short_by"] = 3;
+  CHECK(cell_sentence(cell).find("with a pool of 4, burst 7,") != std::string::npos);
+  cell["pool"]["short_by"] = 0;
   cell["overrides"] = {{"queue.max_jobs", 9}};
   CHECK(cell_sentence(cell) == begin + "1" + end);
   cell["overrides"]["pool.weight"] = 2;

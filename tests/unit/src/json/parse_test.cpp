@@ -71,8 +71,9 @@ TEST_CASE("a text may follow the grammar of JSON and be refused") {
     CHECK(follows_grammar(text));
   }
   CHECK(follows_grammar(std::string(100, '[') + "1e999" + std::string(100, ']')));
-  for (const std::string text : {"", "{", R"({"a":1,"a" 2})", "1 2", "\"\xff\"",
-                                 R"({"a":1e999,"a":})", "[1e999e5]", "[1,1e999"}) {
+  for (const std::string text :
+       {"", "{", R"({"a":1,"a" 2})", "1 2", "\"\xff\"", R"({"a":1e999,"a":})", "[1e999e5]",
+        "[1,1e999", "[01e999]", "[1.e999]", "[+1e999]"}) {
     CHECK_FALSE(follows_grammar(text));
   }
   CHECK_FALSE(follows_grammar(std::string_view("1\0 2", 4)));

@@ -72,6 +72,8 @@ TEST_CASE("rules say what a status means") {
   CHECK(retried.retry_after == cells::milliseconds(3000));
   CHECK(failure(rules, 429).kind == Kind::throttled);
   CHECK(failure({{"retry", {403}}}, 403).kind == Kind::retryable);
+  CHECK(failure({{"retry", {403}}}, 403, R"({"message": "no"})").message ==
+        "dns answered with HTTP status 403.");
   CHECK(failure({{"reject", {401}}}, 401).kind == Kind::rejected);
   CHECK(failure(rules, 503).kind == Kind::rejected);
   CHECK(failure(rules, 503).message == "dns refused the request with HTTP status 503.");

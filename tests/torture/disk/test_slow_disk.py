@@ -209,12 +209,13 @@ class SlowDisk(unittest.TestCase):
         status, leased = ask("POST", "/v1/services/pulled/leases",
                              {"worker": "w", "wait_ms": 4000})
         self.assertEqual((status, len(leased["leases"])), (200, 1))
+        submit()
         self.assertTrue(first.is_alive(), "the first waits for the disk")
         self.assertEqual(answers[0][1]["type"], "/problems/store-unavailable")
         self.delay(0)
         first.join()
         submit()
-        self.assertEqual([status for status, _ in answers], [503, 202, 202, 202, 202])
+        self.assertEqual([status for status, _ in answers], [503, 202, 202, 503, 202, 202])
 
     def test_the_probe_detects_occasional_late_answers(self):
         probe = self.start_probe()

@@ -36,8 +36,7 @@ std::string overrides_text(const json::Value& cell) {
   return names.empty() ? "" : " (overridden: " + names + ")";
 }
 
-/// The most jobs that the cell may run, and its share of idle slots; empty: as many as its size,
-/// and 1.
+/// A member of the pool: the override, or else the configured value, or else `otherwise`.
 std::int64_t in_force(const json::Value& cell, const std::string& name, std::int64_t otherwise) {
   for (const auto& value :
        {member_at(cell, {"overrides", "pool." + name}), member_at(cell, {"quota", "pool", name})}) {

@@ -65,7 +65,7 @@ void WorkerLog::print_line(const std::string& text) {
   for (std::string_view left = line; !left.empty();) {
     const auto written = ::write(STDERR_FILENO, left.data(), left.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // Whoever shares the descriptor may have made it so.
+    if (written < 0 && errno == EAGAIN) {  // Another program may have set O_NONBLOCK.
       pollfd room{STDERR_FILENO, POLLOUT, 0};
       ::poll(&room, 1, -1);
       continue;

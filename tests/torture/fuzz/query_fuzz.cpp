@@ -135,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto services = api::parse_service_query(query);
   if (const auto* list = std::get_if<api::ListServicesByName>(&services)) {
     must(list->limit >= 1 && list->limit <= 1000, "a page has 1 to 1000 services");
-    check_name(list->after);
+    must(list->after.empty() || config::is_name(list->after), "a name is valid");
   } else {
     check_faults(std::get<api::Faults>(services), query);
   }

@@ -113,12 +113,14 @@ void check_views(const json::Value& answer, const TableLook& look) {
 
 void check_problem(std::string_view body) {
   for (const int status : {200, 404, 409, 500}) {
-    const cli::Failure failure = cli::failure_of({.status = status, .body = std::string(body)});
+    const cli::Answer answer{.status = status, .body = std::string(body)};
+    const bool of_celld = cli::is_problem(answer);
+    const cli::Failure failure = cli::failure_of(answer);
     check_safe(failure.what());
-    must(failure.code() == (status == 404   ? cli::ExitCode::not_found
-                            : status == 409 ? cli::ExitCode::refused
-                                            : cli::ExitCode::unavailable),
-         "a status has its exit code");
+    must(failure.code() == (of_celld && status == 404   ? cli::ExitCode::not_found
+                            : of_celld && status == 409 ? cli::ExitCode::refused
+                                                        : cli::ExitCode::unavailable),
+         "a status of celld has its exit code");
   }
 }
 

@@ -147,6 +147,10 @@ class BatchSubmission {
     try {
       const Answer answer = session_.client().upload(request, file_, [this] { bar_.show(file_); });
       bar_.clear();
+      if (may_have_been_read(answer)) {
+        connection_broke({failure_of(answer).what(), answer.status != 413});
+        return std::nullopt;
+      }
       if (!answer.succeeded()) {
         wait_to_repeat(answer);
         return std::nullopt;
@@ -157,6 +161,12 @@ class BatchSubmission {
       connection_broke(failure);
       return std::nullopt;
     }
+  }
+
+  /// Whether a proxy has answered in celld's place, perhaps after it had passed lines on to celld.
+  static bool may_have_been_read(const Answer& answer) {
+    const bool after_lines = answer.status >= 500 || answer.status == 408 || answer.status == 413;
+    return after_lines && !is_problem(answer);
   }
 
   /// Without idempotency keys, celld cannot recognise lines that it has already accepted.

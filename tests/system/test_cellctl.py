@@ -1276,14 +1276,30 @@ class PipedBatches(CellctlTest):
                  "stopped_at_line": 2,
                  "errors": [{"line": 2, "status": 503, "detail": "celld shuts down"}]}
         second = first | {"stopped_at_line": None, "errors": []}
-        url, requests = self.canned((503, {"Retry-After": "0"}, b"{}"),
+        url, requests = self.canned((503, {"Retry-After": "0"}, b'{"title": "no"}'),
                                     (202, {"Retry-After": "0"}, json.dumps(first).encode()),
-                                    (503, {"Retry-After": "0"}, b"{}"),
+                                    (503, {"Retry-After": "0"}, b'{"title": "no"}'),
                                     (202, {}, json.dumps(second).encode()))
         lines = [json.dumps(a_job(name)).encode() + b"\n" for name in "ab"]
         self.run_cellctl("submit", "--batch", "-f", "-", "--url", url, stdin=b"".join(lines))
         self.assertEqual([body for _, _, body in requests],
                          [b"".join(lines), b"".join(lines), lines[1], lines[1]])
+
+    def test_lines_that_a_proxy_may_have_passed_on_are_sent_again_only_with_keys(self):
+        report = {"id": "0000000000001", "accepted": 1, "replayed": 1, "rejected": 0,
+                  "stopped_at_line": None, "errors": []}
+        for status, key, code, count in ((503, None, UNAVAILABLE, 1), (502, None, UNAVAILABLE, 1),
+                                         (413, "k", UNAVAILABLE, 1), (503, "k", OK, 2)):
+            with self.subTest(status=status, key=key):
+                url, requests = self.canned((status, {}, b"upstream connect error"),
+                                            (202, {}, json.dumps(report).encode()))
+                more = {"idempotency_key": key} if key else {}
+                lines = json.dumps(a_job("a", **more)).encode() + b"\n"
+                done = self.run_cellctl("submit", "--batch", "-f", "-", "--url", url, stdin=lines,
+                                        code=code)
+                self.assertIn("upstream connect error", done.stderr)
+                self.assertEqual("could repeat jobs" in done.stderr, key is None, done.stderr)
+                self.assertEqual(len(requests), count)
 
     def test_a_batch_that_celld_refuses_later_tells_what_is_left(self):
         report = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,

@@ -53,6 +53,9 @@ constexpr std::uint64_t bytes_kept_per_ms = 50'000;
 /// stuck in the kernel takes this long.
 constexpr std::chrono::milliseconds old_commands_patience{30'000};
 
+/// A reload that takes longer looks this often whether celld is asked to stop.
+constexpr std::chrono::milliseconds stop_noticed_after{50};
+
 cells::WallTime wall_now() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return cells::WallTime{std::chrono::duration_cast<cells::milliseconds>(since_epoch)};
@@ -193,8 +196,11 @@ class RunningDaemon final : public Daemon {
     if (!faults.empty()) return faults;
     api::ReloadReport report{config::compare(config_, next), {}};
     const auto routing = std::make_shared<const cells::Routing>(effective.cells);
-    faults = reconfigure(effective, routing, report);
-    if (!faults.empty()) return faults;
+    announce_reload(true);
+    auto prevented = reconfigure(effective, routing, report);
+    announce_reload(false);
+    if (!prevented) return api::ReloadRefused{};
+    if (!prevented->empty()) return std::move(*prevented);
     if (auto error = configure_schedules(effective)) {
       return std::vector<json::Fault>{{"/schedules", std::move(*error)}};
     }
@@ -205,6 +211,7 @@ class RunningDaemon final : public Daemon {
     if (effective.tokens != config_.tokens) {
       caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::EndStreams{});
       caf::anon_send(caf::actor_cast<api::LeaseGateway>(lease_gateway_), api::EndWaits{});
+      caf::anon_send(caf::actor_cast<api::BatchDesk>(batch_desk_), api::CheckRefusals{});
     }
     memory_->budget.limit(effective.capacity.memory_bytes_max);
     config_ = effective;
@@ -367,10 +374,15 @@ class RunningDaemon final : public Daemon {
     }
   }
 
-  /// Applies cells and services. Returns what prevents it, if anything.
-  std::vector<json::Fault> reconfigure(const config::Config& next,
-                                       std::shared_ptr<const cells::Routing> routing,
-                                       api::ReloadReport& report) {
+  void announce_reload(bool is_under_way) {
+    caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::Reloading{is_under_way});
+  }
+
+  /// Applies cells and services. Returns what prevents it, if anything. Counting the jobs that need
+  /// a service, or moving them, may take minutes: returns nothing if celld is asked to stop before.
+  std::optional<std::vector<json::Fault>> reconfigure(const config::Config& next,
+                                                      std::shared_ptr<const cells::Routing> routing,
+                                                      api::ReloadReport& report) {
     cells::Reconfigure order;
     order.routing = std::move(routing);
     order.running_max = next.capacity.running_max;
@@ -385,31 +397,33 @@ class RunningDaemon final : public Daemon {
     }
     std::vector<json::Fault> faults;
     caf::scoped_actor self{system_};
-    self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
-                  std::move(order))
-        .receive(
-            [&](const cells::Reconfigured& answer) {
-              for (const auto& [name, jobs] : answer.needed) {
-                faults.push_back(
-                    {json::pointer_to("/services", name),
-                     "cannot be removed: " + std::to_string(jobs) +
-                         (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
-              }
-              for (const auto& [name, jobs] : answer.undos_needed) {
-                faults.push_back({json::pointer_to("/services", name),
-                                  "must keep its `undo`: " + std::to_string(jobs) +
-                                      (jobs == 1 ? " unfinished job may need it"
-                                                 : " unfinished jobs may need it")});
-              }
-              add_durability_faults(next.cells, answer.kept_otherwise, faults);
-              report.masked = answer.masked;
-            },
-            [&](const caf::error&) {
-              const auto failure = events_.failure();
-              faults.push_back({"", failure ? "celld accepts no new configuration: " + *failure
-                                            : "celld is shutting down and accepts no new "
-                                              "configuration"});
-            });
+    auto asked = self->request(caf::actor_cast<cells::CellDispatcher>(dispatcher_), caf::infinite,
+                               std::move(order));
+    while (!self->await_data(std::chrono::high_resolution_clock::now() + stop_noticed_after))
+      if (events_.stop_is_waiting()) return std::nullopt;
+    asked.receive(
+        [&](const cells::Reconfigured& answer) {
+          for (const auto& [name, jobs] : answer.needed) {
+            faults.push_back(
+                {json::pointer_to("/services", name),
+                 "cannot be removed: " + std::to_string(jobs) +
+                     (jobs == 1 ? " unfinished job needs it" : " unfinished jobs need it")});
+          }
+          for (const auto& [name, jobs] : answer.undos_needed) {
+            faults.push_back(
+                {json::pointer_to("/services", name),
+                 "must keep its `undo`: " + std::to_string(jobs) +
+                     (jobs == 1 ? " unfinished job may need it" : " unfinished jobs may need it")});
+          }
+          add_durability_faults(next.cells, answer.kept_otherwise, faults);
+          report.masked = answer.masked;
+        },
+        [&](const caf::error&) {
+          const auto failure = events_.failure();
+          faults.push_back({"", failure ? "celld accepts no new configuration: " + *failure
+                                        : "celld is shutting down and accepts no new "
+                                          "configuration"});
+        });
     return faults;
   }
 

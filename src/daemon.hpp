@@ -44,7 +44,9 @@ class Daemon {
 
   /// Applies this checked configuration. New connections use the present contents of the files in
   /// `listen.tls`. Settings that only a restart can change stay as they are. If there are faults,
-  /// nothing changes (promise P12). Call only from the thread that called start().
+  /// nothing changes (promise P12). Refused if `events` has a request to stop before the engine has
+  /// completed the reload; then only shut_down() may follow. Call only from the thread that called
+  /// start().
   virtual api::ReloadOutcome reload(const config::Config& next) = 0;
 
   /// Whether the parts that every request needs, the connection thread and the cell dispatcher,

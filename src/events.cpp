@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <initializer_list>
 #include <system_error>
 #include <utility>
 
@@ -20,21 +21,33 @@ int checked(int descriptor, const char* what) {
   return descriptor;
 }
 
+int receive(std::initializer_list<int> signals) {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : signals) sigaddset(&wanted, signal);
+  ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+  return checked(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
+}
+
+/// Whether there was a signal to take from this signalfd.
+bool take_signal(int descriptor) {
+  signalfd_siginfo info{};
+  return ::read(descriptor, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+}
+
 }  // namespace
 
 Events::Events() {
   ::signal(SIGPIPE, SIG_IGN);
-  sigset_t wanted;
-  sigemptyset(&wanted);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&wanted, signal);
-  ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-  signals_ = checked(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
+  stops_ = receive({SIGTERM, SIGINT});
+  hang_ups_ = receive({SIGHUP});
   failures_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
   reloads_ = checked(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE), "eventfd");
 }
 
 Events::~Events() {
-  ::close(signals_);
+  ::close(stops_);
+  ::close(hang_ups_);
   ::close(failures_);
   ::close(reloads_);
 }
@@ -80,25 +93,31 @@ void Events::refuse_reloads() {
 
 Events::Event Events::wait() {
   for (;;) {
-    std::array<pollfd, 3> ready{pollfd{failures_, POLLIN, 0}, pollfd{signals_, POLLIN, 0},
-                                pollfd{reloads_, POLLIN, 0}};
+    std::array<pollfd, 4> ready{pollfd{failures_, POLLIN, 0}, pollfd{stops_, POLLIN, 0},
+                                pollfd{hang_ups_, POLLIN, 0}, pollfd{reloads_, POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), -1) < 0) continue;
     if (ready[0].revents != 0) {
       const std::lock_guard lock{mutex_};
       return failure_;
     }
-    std::uint64_t count = 0;
-    if (ready[1].revents == 0) {
+    if (ready[1].revents != 0) {
+      if (take_signal(stops_)) return {Kind::stop, "", {}};
+    } else if (ready[2].revents != 0) {
+      if (take_signal(hang_ups_)) return {Kind::hang_up, "", {}};
+    } else {
+      std::uint64_t count = 0;
       if (::read(reloads_, &count, sizeof count) != static_cast<ssize_t>(sizeof count)) continue;
       const std::lock_guard lock{mutex_};
       Event event{Kind::reload, "", std::move(asked_.front())};
       asked_.pop_front();
       return event;
     }
-    signalfd_siginfo info{};
-    if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
-    return {info.ssi_signo == SIGHUP ? Kind::hang_up : Kind::stop, "", {}};
   }
+}
+
+bool Events::stop_is_waiting() const {
+  pollfd stop{stops_, POLLIN, 0};
+  return ::poll(&stop, 1, 0) > 0;
 }
 
 }  // namespace celld

@@ -44,11 +44,15 @@ class Events {
   /// Refuses reloads, both waiting and later ones: the main thread no longer waits for events.
   void refuse_reloads();
 
-  /// Waits for the next event.
+  /// Waits for the next event. A request to stop comes before any reload.
   Event wait();
 
+  /// Whether wait() would return a request to stop. From any thread.
+  bool stop_is_waiting() const;
+
  private:
-  int signals_ = -1;   ///< A signalfd.
+  int stops_ = -1;     ///< A signalfd.
+  int hang_ups_ = -1;  ///< A signalfd.
   int failures_ = -1;  ///< An eventfd.
   int reloads_ = -1;   ///< An eventfd that counts what is in `asked_`.
   mutable std::mutex mutex_;

@@ -180,6 +180,11 @@ void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOut
     log.write({Level::error, "the configuration is unchanged"});
     return;
   }
+  if (std::holds_alternative<api::ReloadRefused>(outcome)) {
+    log.write({Level::warning, "the reload was interrupted by the shutdown; the next start uses " +
+                                   arguments.config_path});
+    return;
+  }
   const auto& report = std::get<api::ReloadReport>(outcome);
   log.write({Level::info, "the configuration was reloaded"});
   for (const auto& pointer : report.changes.restart_required) {

@@ -133,8 +133,8 @@ void CellDispatcherActor::find_misplaced(const ListBacklogs& ask) {
   ask_first<BacklogsListed>(ask, [this](const BacklogsListed& listed) {
     const auto& backlogs = listed.backlogs;
     rerouted_ = std::any_of(backlogs.begin(), backlogs.end(), [this](const StoredBacklog& stored) {
-      const auto target = routing().find(stored.customer, stored.product);
-      return target && target->cell != stored.cell;
+      const auto target = target_of(stored);
+      return target && *target != stored.cell;
     });
     const auto more = backlogs_after(listed);
     if (rerouted_ || !more) return load_cells();

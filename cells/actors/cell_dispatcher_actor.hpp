@@ -154,6 +154,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   void decided();
   void reroute(std::function<void()> then);
   void reroute_page(const ListBacklogs& ask);
+  std::optional<CellKey> target_of(const StoredBacklog& backlog) const;
   void move_backlog(const StoredBacklog& backlog);
   void backlog_done();
   void take_over(const std::string& customer, const std::string& product,

@@ -352,12 +352,21 @@ void CellDispatcherActor::backlog_done() {
   for (const auto& then : actions) then();
 }
 
+/// The cell that the jobs belong to. If none matches, jobs that are in a cell stay there. Jobs
+/// between two cells get one that is not configured: it starts none of them, but it shows them, and
+/// ends them when they expire.
+std::optional<CellKey> CellDispatcherActor::target_of(const StoredBacklog& backlog) const {
+  if (const auto route = routing().find(backlog.customer, backlog.product)) return route->cell;
+  if (backlog.cell != between_cells) return std::nullopt;
+  return CellKey{backlog.customer, backlog.product};
+}
+
 /// Starts both cells if necessary: the one that the jobs are in, even if it is not configured, so
 /// that it aborts leftover attempts; and the one that they belong to, which may be new.
 void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
-  const auto target = routing().find(backlog.customer, backlog.product);
+  const auto target = target_of(backlog);
   if (shutting_down_ || !target) return backlog_done();
-  if (target->cell == backlog.cell) {
+  if (*target == backlog.cell) {
     running_cell(backlog.cell);
     return backlog_done();
   }
@@ -375,9 +384,8 @@ void CellDispatcherActor::move_backlog(const StoredBacklog& backlog) {
 /// instances.
 void CellDispatcherActor::take_over(const std::string& customer, const std::string& product,
                                     const std::function<void()>& then) {
-  const auto target = routing().find(customer, product);
-  if (shutting_down_ || !target) return then();
-  Entry& entry = running_cell(target->cell);
+  if (shutting_down_) return then();
+  Entry& entry = running_cell(*target_of({between_cells, customer, product}));
   if (entry.closing) {
     entry.waiting.emplace_back([=, this] { take_over(customer, product, then); });
     return;

@@ -107,7 +107,11 @@ class MixedStoreActor final : public JobStore::base {
           passed_without_job_.erase(request.name);
           return delegate(other_, request);
         },
-        [this](const AdvanceSchedule& request) { return delegate(other_, request); },
+        [this](const AdvanceSchedule& request) {
+          const auto order = as_on_disk(request.advance);
+          passed_without_job_.erase(request.advance.schedule);
+          return delegate(other_, order);
+        },
         [this](const SetCellOverride& request) { return delegate(other_, request); },
     };
   }
@@ -237,12 +241,8 @@ class MixedStoreActor final : public JobStore::base {
   /// fires at most once.
   caf::result<JobInserted> insert_firing(const InsertJob& request) {
     if (auto refused = refuse(request)) return std::move(*refused);
-    AdvanceSchedule order{*request.firing};
+    AdvanceSchedule order = as_on_disk(*request.firing);
     order.advance.after.last_job = request.job->id;
-    const auto passed = passed_without_job_.find(request.firing->schedule);
-    if (passed != passed_without_job_.end() && passed->second == time_of(*request.firing)) {
-      order.advance.next = order.advance.after.next;  // Only the last job is another one.
-    }
     return ask_before<ScheduleAdvanced>(
         request, order,
         [this, request](const ScheduleAdvanced& answer, Inserting& promise) {
@@ -272,6 +272,15 @@ class MixedStoreActor final : public JobStore::base {
   using DueTime = std::pair<std::uint64_t, std::optional<WallTime>>;
   static DueTime time_of(const ScheduleAdvance& advance) {
     return {advance.revision, advance.next};
+  }
+
+  /// If the schedule has passed the due time on disk without a job, the progress of that time is
+  /// replaced: with another last job, or, if the sender has given up, as if it had not fired.
+  AdvanceSchedule as_on_disk(ScheduleAdvance advance) const {
+    const auto passed = passed_without_job_.find(advance.schedule);
+    if (passed != passed_without_job_.end() && passed->second == time_of(advance))
+      advance.next = advance.after.next;
+    return {std::move(advance)};
   }
 
   // The jobs of a line are added in the order of their requests: those that need no answer of the

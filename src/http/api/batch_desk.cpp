@@ -62,6 +62,7 @@ class BatchDeskActor final : public BatchDesk::base {
         [this](const GetBatch& order) { get(order); },
         [this](const GetBatches& order) { list(order); },
         [this](const PostBatchCancel& order) { cancel(order); },
+        [this](const CheckRefusals&) { check_refusals(); },
         [this](const EndReading&) { end_reading(); },
         [this](const ReleaseBatchWaiters&) { release_waiters(); },
         [this](const BatchTick&) { tick(); },
@@ -487,11 +488,22 @@ class BatchDeskActor final : public BatchDesk::base {
     figures_->reading = readings_.size();
   }
 
+  static bool has_lines_left(const Reading& reading) {
+    return takes_lines(reading) || reading.pacer.is_delaying();
+  }
+
+  void check_refusals() {
+    for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
+      const auto& reading = entry->second;
+      if (!has_lines_left(reading) || !reading.post->refusal) continue;
+      if (auto problem = reading.post->refusal()) stop(entry, std::move(*problem));
+    }
+  }
+
   void end_reading() {
     is_shutting_down_ = true;
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
-      if (takes_lines(entry->second) || entry->second.pacer.is_delaying())
-        stop(entry, shutdown_ends_batch());
+      if (has_lines_left(entry->second)) stop(entry, shutdown_ends_batch());
       if (entry->second.answer_by) entry->second.answer_by = clock().now();
       close_if_done(entry);
     }
@@ -606,7 +618,7 @@ class BatchDeskActor final : public BatchDesk::base {
     if (entry == readings_.end()) return caf::anon_send(canceller_, CancelJobsOf{id});
     entry->second.is_cancelled = true;
     const auto& reading = entry->second;
-    if (takes_lines(reading) || reading.pacer.is_delaying()) stop(entry, batch_is_cancelled());
+    if (has_lines_left(reading)) stop(entry, batch_is_cancelled());
     entry->second.answer_by = clock().now();
     close_if_done(entry);
   }

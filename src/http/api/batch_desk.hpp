@@ -73,6 +73,9 @@ struct BatchPost {
   http::Responder responder;
   std::shared_ptr<http::BodyFlow> flow;
   std::optional<std::chrono::seconds> wait;  ///< `Prefer: wait`.
+  /// Why the client may not go on, if it may not: its token may have gone since the request began.
+  /// Thread-safe. Empty: it always may.
+  std::function<std::optional<Problem>()> refusal{};
   std::shared_ptr<cells::BatchGate> gate = std::make_shared<cells::BatchGate>();
   std::atomic<bool> drops_lines{false};  ///< The batch has ended: the sink drops what arrives.
 };
@@ -141,6 +144,8 @@ struct ServeBatches {
   BatchStore store;
 };
 
+/// The tokens have changed: end the batches whose clients may not go on.
+struct CheckRefusals {};
 /// celld is shutting down: end every batch at the line that it has reached.
 struct EndReading {};
 /// celld is shutting down: answer every client that waits for the end of a batch.
@@ -169,6 +174,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetBatch)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetBatches)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PostBatchCancel)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ServeBatches)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckRefusals)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::EndReading)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::ReleaseBatchWaiters)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::BatchTick)
@@ -181,7 +187,7 @@ namespace celld::api {
 using BatchDesk = caf::typed_actor<
     caf::reacts_to<ServeBatches>, caf::reacts_to<BeginBatch>, caf::reacts_to<SubmitLines>,
     caf::reacts_to<AbandonBatch>, caf::reacts_to<GetBatch>, caf::reacts_to<GetBatches>,
-    caf::reacts_to<PostBatchCancel>, caf::reacts_to<EndReading>,
+    caf::reacts_to<PostBatchCancel>, caf::reacts_to<CheckRefusals>, caf::reacts_to<EndReading>,
     caf::reacts_to<ReleaseBatchWaiters>, caf::reacts_to<BatchTick>, caf::reacts_to<ResumeDelayed>>;
 
 BatchDesk spawn_batch_desk(caf::actor_system& system, std::function<cells::WallTime()> wall_clock,

@@ -28,6 +28,16 @@ Problem too_long() {
           .detail = "The job is longer than " + std::to_string(batch_text_bytes_max) + " bytes."};
 }
 
+/// Why the client may not go on, if it may not.
+std::optional<Problem> refused_by(const AccessControl& access, const http::Request& request,
+                                  const BoundCustomer& only_customer) {
+  auto admitted = access.admit(request, Scope::submit);
+  if (auto* problem = std::get_if<Problem>(&admitted)) return std::move(*problem);
+  if (std::get<BoundCustomer>(admitted) == only_customer) return std::nullopt;
+  return Problem{.kind = ProblemKind::missing_scope,
+                 .detail = "The token is now bound to another customer."};
+}
+
 Problem broken_array(std::string detail) {
   return {.kind = ProblemKind::malformed_json, .detail = std::move(detail)};
 }
@@ -36,16 +46,18 @@ Problem broken_array(std::string detail) {
 
 BatchSink::BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> settings,
                      BatchPostPtr post, BatchFormat format, http::Request request,
-                     BoundCustomer only_customer)
+                     const BoundCustomer& only_customer)
     : desk_(std::move(desk)),
       settings_(std::move(settings)),
       post_(std::move(post)),
       format_(format),
-      request_(std::move(request)),
-      only_customer_(std::move(only_customer)),
-      traceparent_(request_.header("traceparent").value_or("")),
+      only_customer_(only_customer),
+      traceparent_(request.header("traceparent").value_or("")),
       splitter_(make_splitter(format)) {
   if (!is_traceparent(traceparent_)) traceparent_.clear();
+  post_->refusal = [settings = settings_, request = std::move(request), only_customer] {
+    return refused_by(settings->get()->access, request, only_customer);
+  };
   post_->flow->pause();
   caf::anon_send(desk_, BeginBatch{post_});
 }
@@ -53,11 +65,11 @@ BatchSink::BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> setting
 bool BatchSink::on_data(std::string_view piece) {
   has_begun_ = true;
   if (is_broken_ || post_->drops_lines) return true;
-  const auto settings = settings_->get();
   SubmitLines lines{post_, {}, {}};
-  if (auto problem = refused_by(settings->access)) {
+  if (auto problem = post_->refusal()) {
     stop_at(splitter_->line(), std::move(*problem), lines);
   } else {
+    const auto settings = settings_->get();
     const auto fault =
         splitter_->split(piece, [&](const BatchItem& item) { take(item, settings->rules, lines); });
     if (!lines.fault) lines.next = splitter_->line();
@@ -78,6 +90,10 @@ void BatchSink::on_end() {
         splitter_->end([&](const BatchItem& item) { take(item, settings->rules, lines); });
     if (!fault.empty()) stop_at(splitter_->line(), broken_array(fault), lines);
   }
+  if (auto problem = lines.good.empty() ? std::nullopt : post_->refusal()) {
+    stop_at(lines.good.front().line, std::move(*problem), lines);
+    lines.good.clear();
+  }
   if (!lines.fault) lines.next = splitter_->line();
   caf::anon_send(desk_, std::move(lines));
 }
@@ -96,15 +112,6 @@ bool BatchSink::on_timeout() {
 
 void BatchSink::on_abort() {
   caf::anon_send(desk_, AbandonBatch{post_});
-}
-
-/// Why the client may not go on, if it may not. Its token may have gone since the request began.
-std::optional<Problem> BatchSink::refused_by(const AccessControl& access) const {
-  auto admitted = access.admit(request_, Scope::submit);
-  if (auto* problem = std::get_if<Problem>(&admitted)) return std::move(*problem);
-  if (std::get<BoundCustomer>(admitted) == only_customer_) return std::nullopt;
-  return Problem{.kind = ProblemKind::missing_scope,
-                 .detail = "The token is now bound to another customer."};
 }
 
 /// Nothing from this line on is read.

@@ -27,7 +27,7 @@ class BatchSink final : public http::BodySink {
   /// Pauses the flow and begins the batch. `request` has been admitted for `only_customer`. A
   /// reload may change that: then the batch ends early.
   BatchSink(BatchDesk desk, std::shared_ptr<const LiveSettings> settings, BatchPostPtr post,
-            BatchFormat format, http::Request request, BoundCustomer only_customer);
+            BatchFormat format, http::Request request, const BoundCustomer& only_customer);
 
   bool on_data(std::string_view piece) override;
   void on_end() override;
@@ -35,7 +35,6 @@ class BatchSink final : public http::BodySink {
   void on_abort() override;
 
  private:
-  std::optional<Problem> refused_by(const AccessControl& access) const;
   void stop_at(std::uint64_t line, Problem why, SubmitLines& lines);
   void take(const BatchItem& item, const SubmissionRules& rules, SubmitLines& lines);
   void reject(std::uint64_t line, Problem problem, SubmitLines& lines);
@@ -44,7 +43,6 @@ class BatchSink final : public http::BodySink {
   const std::shared_ptr<const LiveSettings> settings_;
   const BatchPostPtr post_;
   const BatchFormat format_;
-  const http::Request request_;
   const BoundCustomer only_customer_;
   std::string traceparent_;
   const std::unique_ptr<BatchSplitter> splitter_;

@@ -186,6 +186,7 @@ class GatewayActor : public Gateway::base {
         [this](const PostRetry& order) { post_retry(order); },
         [this](const FollowJob& order) { caf::anon_send(feed_->feed(), order); },
         [this](const FollowJobs& order) { caf::anon_send(feed_->feed(), order); },
+        [this](const Reloading& now) { is_reloading_ = now.is_under_way; },
         [this](const EndStreams&) { caf::anon_send(feed_->feed(), EndStreams{}); },
         [this](const GetCell& order) { get_cell(order); },
         [this](const GetCells& order) { get_cells(order); },
@@ -223,7 +224,8 @@ class GatewayActor : public Gateway::base {
 
   void post_job(PostJob& order) {
     auto& under_way = order.spares_disk ? under_way_in_memory_ : under_way_;
-    auto share = under_way.admit(order.request.spec.parameters.size(), clock().now());
+    auto share =
+        under_way.admit(order.request.spec.parameters.size(), clock().now(), is_reloading_);
     if (!share) return order.responder.answer(to_response(submissions_behind(order.spares_disk)));
     ask<cells::JobSubmitted>(
         dispatcher_, cells::SubmitJob{std::move(order.request), order.refusal_if_new.has_value()},
@@ -596,6 +598,7 @@ class GatewayActor : public Gateway::base {
   cells::CellDispatcher dispatcher_;
   cells::JobReader reader_;
   cells::ScheduleDesk schedules_;
+  bool is_reloading_ = false;
   PendingSubmissions under_way_;            ///< Those that wait for the disk.
   PendingSubmissions under_way_in_memory_;  ///< Those that do not.
   int reads_ = 0;

@@ -30,6 +30,12 @@ struct ServeEngine {
   cells::ScheduleDesk schedules{};
 };
 
+/// A reload begins or has ended. Meanwhile a submission may wait for the reload's decision, however
+/// fast the disk is.
+struct Reloading {
+  bool is_under_way = false;
+};
+
 /// celld is shutting down: answer every client that waits for the end of a job with its state now.
 struct ReleaseWaiters {};
 
@@ -165,6 +171,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetSchedule)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PutSchedule)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::DeleteSchedule)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::GetSchedules)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::Reloading)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::CheckWaiters)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(celld::api::PieceTaken)
 
@@ -175,11 +182,12 @@ using Gateway = cells::JobObserver::extend<
     caf::reacts_to<ServeEngine>, caf::reacts_to<ReleaseWaiters>, caf::reacts_to<PostJob>,
     caf::reacts_to<GetJob>, caf::reacts_to<GetJobs>, caf::reacts_to<PostCancel>,
     caf::reacts_to<PostRetry>, caf::reacts_to<FollowJob>, caf::reacts_to<FollowJobs>,
-    caf::reacts_to<EndStreams>, caf::reacts_to<GetCell>, caf::reacts_to<GetCells>,
-    caf::reacts_to<PutPool>, caf::reacts_to<PutQuota>, caf::reacts_to<PostCellState>,
-    caf::reacts_to<GetServices>, caf::reacts_to<GetService>, caf::reacts_to<PostServiceReset>,
-    caf::reacts_to<GetSchedule>, caf::reacts_to<PutSchedule>, caf::reacts_to<DeleteSchedule>,
-    caf::reacts_to<GetSchedules>, caf::reacts_to<CheckWaiters>, caf::reacts_to<PieceTaken>>;
+    caf::reacts_to<EndStreams>, caf::reacts_to<Reloading>, caf::reacts_to<GetCell>,
+    caf::reacts_to<GetCells>, caf::reacts_to<PutPool>, caf::reacts_to<PutQuota>,
+    caf::reacts_to<PostCellState>, caf::reacts_to<GetServices>, caf::reacts_to<GetService>,
+    caf::reacts_to<PostServiceReset>, caf::reacts_to<GetSchedule>, caf::reacts_to<PutSchedule>,
+    caf::reacts_to<DeleteSchedule>, caf::reacts_to<GetSchedules>, caf::reacts_to<CheckWaiters>,
+    caf::reacts_to<PieceTaken>>;
 
 /// `wall_clock` serves to compute the age of a cell's oldest queued job. The gateway reads at most
 /// `ages_max` such ages at a time.

@@ -22,11 +22,12 @@ class PendingSubmissions {
   /// Held while the submission is under way. May outlive this object.
   using Share = std::shared_ptr<const void>;
 
-  /// Null: the submission is refused.
-  Share admit(std::size_t bytes, Time now) {
+  /// Null: the submission is refused. `ignores_waits`: others may wait for more than the disk.
+  Share admit(std::size_t bytes, Time now, bool ignores_waits = false) {
     const auto& begun = all_->begun;
     const bool too_much = all_->bytes + bytes > bytes_max;
-    if (!begun.empty() && (too_much || now > begun.front() + wait_max)) return nullptr;
+    const bool behind = !ignores_waits && !begun.empty() && now > begun.front() + wait_max;
+    if (behind || (too_much && !begun.empty())) return nullptr;
     return std::make_shared<const One>(all_, bytes, now);
   }
 

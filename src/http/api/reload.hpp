@@ -19,7 +19,7 @@ struct ReloadReport {
   std::vector<cells::MaskedSetting> masked;
 };
 
-/// celld is shutting down and did not read the file.
+/// celld is shutting down. It has not read the file, or the next start has to finish the reload.
 struct ReloadRefused {};
 
 /// If there are faults, nothing has changed.

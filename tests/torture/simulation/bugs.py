@@ -1323,9 +1323,9 @@ BUGS = (
         "full-template", ("unfinished-job",),
         "a job that a reload moves gets no cell if its template has all its instances",
         "cells/actors/cell_dispatcher_reload.cpp",
-        (("  Entry& entry = running_cell(target->cell);\n",
+        (("  Entry& entry = running_cell(*target_of({between_cells, customer, product}));\n",
           "  if (BUG && enter_cell(customer, product).refusal) return then();\n"
-          "  Entry& entry = running_cell(target->cell);\n"),),
+          "  Entry& entry = running_cell(*target_of({between_cells, customer, product}));\n"),),
         first_seed=430,
     ),
     # --- Shutdown --------------------------------------------------------------------------------

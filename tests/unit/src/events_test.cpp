@@ -2,9 +2,12 @@
 #include "src/events.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <variant>
 #include <vector>
+
+#include <unistd.h>
 
 #include "tests/unit/catch.hpp"
 
@@ -60,4 +63,17 @@ TEST_CASE("a requested reload is the next event") {
   REQUIRE(event.kind == Events::Kind::reload);
   event.answer(ReloadRefused{});
   CHECK(answered);
+}
+
+TEST_CASE("a request to stop can be seen before it is taken, and comes before reloads") {
+  Events events;
+  events.ask_reload([](const ReloadOutcome&) {});
+  ::kill(::getpid(), SIGHUP);
+  CHECK_FALSE(events.stop_is_waiting());
+  ::kill(::getpid(), SIGTERM);
+  CHECK(events.stop_is_waiting());
+  CHECK(next_event(events).kind == Events::Kind::stop);
+  CHECK_FALSE(events.stop_is_waiting());
+  CHECK(next_event(events).kind == Events::Kind::hang_up);
+  CHECK(next_event(events).kind == Events::Kind::reload);
 }

@@ -475,3 +475,51 @@ TEST_CASE("a job that expires while it moves to another cell is counted once") {
   CHECK(fixture.state(id) == JobState::failed);
   CHECK(fixture.cell(catch_all).queue.counts.unfinished() == 0);
 }
+
+TEST_CASE("a job between two cells expires even if no cell matches it any more") {
+  Fixture fixture;
+  JobRequest request = fixture.request("a");
+  request.expires_at = fixture.wall + std::chrono::hours{1};
+  fixture.set_state(CellState::paused);
+  const JobId id = fixture.submit(request);
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(fixture.recorder->dispatchers.back());
+  const auto& spec = *fixture.stored(id)->spec;
+  caf::anon_send(dispatcher, ReleaseJobs{spec.customer, spec.product});
+  fixture.run_all();
+  REQUIRE(fixture.stored(id)->cell == between_cells);
+
+  SECTION("after a reload") {
+    fixture.reconfigure({rule("bolt", "*")});
+  }
+  SECTION("after a crash") {
+    fixture.configure({rule("bolt", "*")});
+    fixture.crash_and_restart();
+  }
+  const CellKey own{spec.customer, spec.product};
+  CHECK(fixture.stored(id)->cell == own);
+  CHECK(fixture.cell(own).queue.counts.unfinished() == 1);
+  SECTION("it expires") {
+    fixture.pass(std::chrono::hours{2});
+    CHECK(fixture.state(id) == JobState::failed);
+  }
+  SECTION("it starts as soon as a cell matches it") {
+    fixture.reconfigure({rule("acme", "*")});
+    CHECK(fixture.stored(id)->cell == acme);
+    CHECK(fixture.call_of(id));
+  }
+}
+
+TEST_CASE("a reload and a shutdown at the same time both complete") {
+  Fixture fixture;
+  fixture.set_state(CellState::paused);
+  const JobId id = fixture.submit("a");
+  auto reload = fixture.self()->request(
+      fixture.engine(), caf::infinite,
+      Reconfigure{std::make_shared<const Routing>(std::vector{rule("acme", "*")}), {}, {}});
+  auto stop = fixture.self()->request(fixture.engine(), caf::infinite, ShutDown{milliseconds{0}});
+  fixture.run_all();
+  reload.receive([](const Reconfigured&) {}, [](const caf::error&) { FAIL("the reload failed"); });
+  stop.receive([](const ShutdownCompleted&) {},
+               [](const caf::error&) { FAIL("the shutdown failed"); });
+  CHECK(fixture.state(id) == JobState::queued);
+}

@@ -467,6 +467,29 @@ TEST_CASE("a job that found no room after its schedule had advanced is added onc
   CHECK(store.answer_to<JobInserted>(twice).is_stale);
 }
 
+TEST_CASE("a due time whose job never found room has not fired") {
+  OnDemand store;
+  Schedule schedule;
+  schedule.name = "s";
+  schedule.revision = 1;
+  schedule.progress = {at_ms(100), 77, 4, 0, 0};
+  auto saved = store.request(SaveSchedule{schedule});
+  store.answer_to<ScheduleSaved>(saved);
+  const auto room_for_one = memory_bytes(*bolt(1));
+  const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 77, 5, 0, 0}};
+  auto fired = store.request(InsertJob{bolt(1), {}, room_for_one, due});
+  auto other = store.request(InsertJob{bolt(2), {}, room_for_one});
+  CHECK(store.answer_to<JobInserted>(fired).full);
+  CHECK(store.answer_to<JobInserted>(other).runnable);
+  const ScheduleProgress missed{at_ms(200), 77, 4, 0, 1};
+  auto given_up = store.request(AdvanceSchedule{{"s", 1, at_ms(100), missed}});
+  CHECK(store.answer_to<ScheduleAdvanced>(given_up).applied);
+  auto list = store.request(LoadSchedules{"", false, 9});
+  CHECK(store.answer_to<SchedulesLoaded>(list).schedules.at(0).progress == missed);
+  auto twice = store.request(AdvanceSchedule{{"s", 1, at_ms(100), missed}});
+  CHECK_FALSE(store.answer_to<ScheduleAdvanced>(twice).applied);
+}
+
 TEST_CASE("jobs in memory enter their line in the order of their requests") {
   OnDemand store;
   const auto of_entity = [](JobId id, const std::string& entity) {

@@ -494,6 +494,10 @@ TEST_CASE("a batch that is held back by a rate ends at its first delayed line") 
     post(daemon, "", {}, "application/json", "/v1/batches/" + id + "/cancel");
     why = "/problems/batch-cancelled";
   }
+  SECTION("when its client may no longer submit") {
+    daemon.change_tokens({{.name = "new", .scopes = {}, .customer = {}}});
+    why = "/problems/unauthorized";
+  }
   const auto answer = answers.get();
   CHECK(answer.body["accepted"] == 3);
   CHECK(answer.body["stopped_at_line"] == 4);

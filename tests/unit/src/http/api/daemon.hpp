@@ -99,6 +99,7 @@ class Daemon {
     settings_->set(settings);
     caf::anon_send(gateway_, EndStreams{});
     caf::anon_send(leases_, EndWaits{});
+    caf::anon_send(desk_, CheckRefusals{});
   }
   void stop_leasing() { caf::anon_send(leases_, StopLeasing{}); }
   void send(ReleaseWaiters message) { caf::anon_send(gateway_, message); }

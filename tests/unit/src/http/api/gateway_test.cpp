@@ -168,6 +168,35 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
   CHECK(status_of(in_memory) == 202);
 }
 
+TEST_CASE("a submission that waits for a reload to be decided holds up no other") {
+  http::test::RunningServer server;
+  auto undecided = server.connect();
+  auto during = server.connect();
+  auto after = server.connect();
+  const auto order = [&](http::test::Client& client) {
+    return PostJob{{}, std::nullopt, server.park(client), std::nullopt, false};
+  };
+  SteppedGateway gateway;
+  int submitted = 0;
+  gateway.script->submit = [&](const cells::SubmitJob&) {
+    if (++submitted == 1) {  // It has no answer yet.
+      gateway.skip(PendingSubmissions::wait_max + milliseconds{1});
+      gateway.send(order(during));
+      gateway.send(Reloading{false});
+      gateway.send(order(after));
+    }
+    return cells::JobSubmitted{std::make_shared<cells::Job>(cells::accept_job(
+                                   {}, {}, {}, cells::first_job_id_at(wall_now), wall_now)),
+                               std::nullopt};
+  };
+  gateway.send(Reloading{true});
+  gateway.send(order(undecided));
+  gateway.take_messages();
+  CHECK(undecided.receive().value().status == 202);
+  CHECK(during.receive().value().status == 202);
+  CHECK(after.receive().value().status == 503);
+}
+
 TEST_CASE("requests that wait for a read are answered even if the reads before them fail") {
   http::test::RunningServer server;
   SteppedGateway gateway;

@@ -25,6 +25,7 @@ TEST_CASE("no submission is admitted behind one that has waited too long") {
   auto second = under_way.admit(1, start + wait_max);
   REQUIRE(second);
   CHECK_FALSE(under_way.admit(1, start + wait_max + milliseconds{1}));
+  CHECK(under_way.admit(1, start + wait_max + milliseconds{1}, true));
   second.reset();
   CHECK_FALSE(under_way.admit(1, start + wait_max + milliseconds{1}));
   first.reset();
@@ -36,6 +37,7 @@ TEST_CASE("bytes under way are bounded, but a single submission may have any siz
   auto huge = under_way.admit(2 * bytes_max, start);
   REQUIRE(huge);
   CHECK_FALSE(under_way.admit(1, start));
+  CHECK_FALSE(under_way.admit(1, start, true));
   huge.reset();
   const auto large = under_way.admit(bytes_max - 1, start);
   const auto small = under_way.admit(1, start);

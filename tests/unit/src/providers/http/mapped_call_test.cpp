@@ -135,6 +135,8 @@ class Direct {
   }
   CallOutcome call() { return call(make_call({1, 1}, make_job(1, {"dns"}))); }
 
+  const Outages& outages() const { return *service_->outages; }
+
  private:
   MisbehavingProvider server_;
   HttpTransport transport_;
@@ -208,6 +210,18 @@ TEST_CASE("a failure after a request that has changed something leaves the step 
   CHECK_FALSE(in_doubt("GET", "200 OK", "503 Busy"));
   CHECK_FALSE(in_doubt("POST", "409 Conflict", "503 Busy"));
   CHECK_FALSE(in_doubt("POST", "201 Created", "200 OK"));
+}
+
+TEST_CASE("an operation that begins after a change leaves the step in doubt") {
+  Scripted server({{"201 Created", ""}, {"202 Accepted", ""}});
+  Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
+    {"method": "POST", "path": "/a"},
+    {"method": "POST", "path": "/b", "answer": {"done": [202]},
+     "poll": {"path": "/c", "interval_ms": 100,
+              "until": {"value": "/status", "done": ["ready"]}}}]}})"));
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::pending);
+  CHECK(outcome.in_doubt);
 }
 
 TEST_CASE("requests without a content have none") {
@@ -287,6 +301,7 @@ TEST_CASE("an answer can make a later request impossible") {
   CHECK(outcome.kind == Kind::rejected);
   CHECK(outcome.message == R"(Request 2 of the action "create" at dns cannot be made: )"
                            "`properties.id` has `.` or `..` as part of a path.");
+  CHECK(outcome.in_doubt);
   CHECK(server.requests().size() == 1);
 }
 
@@ -450,6 +465,7 @@ TEST_CASE("after an operation has ended, the next attempt begins with the next r
   Fixture fixture(server.script(), polled);
   const auto failed = fixture.call(next_call(fixture.call()));
   CHECK(failed.kind == Kind::retryable);
+  CHECK(failed.in_doubt);
   const auto done = fixture.call(next_call(failed));
   CHECK(done.kind == Kind::succeeded);
   CHECK(done.properties.at("zone") == "7");
@@ -471,6 +487,17 @@ TEST_CASE("a poll that is rejected leaves it open whether its operation goes on"
   const auto outcome = fixture.call(next_call(fixture.call()));
   CHECK(outcome.kind == Kind::rejected);
   CHECK(outcome.in_doubt);
+}
+
+TEST_CASE("a poll that its answer makes impossible leaves it open whether its operation goes on") {
+  Scripted server{{"202 Accepted", R"({"id": ".."})"}};
+  Fixture fixture(server.script(), polled);
+  const auto outcome = fixture.call(next_call(fixture.call()));
+  CHECK(outcome.kind == Kind::rejected);
+  CHECK(outcome.message == R"(The poll of request 1 of the action "create" at dns cannot be made: )"
+                           "`properties.id` has `.` or `..` as part of a path.");
+  CHECK(outcome.in_doubt);
+  CHECK(server.requests().size() == 1);
 }
 
 TEST_CASE("an operation ends within the timeout of its step") {
@@ -535,6 +562,17 @@ TEST_CASE("the time that a poll waits for its turn counts towards the timeout") 
     Direct direct(server.script(), polled, steady_now() - 2h);
     CHECK(poll(direct, 20s).kind == Kind::succeeded);
   }
+}
+
+TEST_CASE("a call that fails begins an outage, and one that does not ends it") {
+  Scripted server({{"503 Busy", ""}, {"202 Accepted", R"({"id": 1})"}});
+  Direct direct(server.script(), polled, steady_now());
+  CHECK(direct.call().kind == Kind::retryable);
+  const auto failed_at = steady_now();
+  CHECK(direct.outages().callable_within(failed_at, failed_at + 1h) == 0ms);
+  CHECK(direct.call().kind == Kind::pending);
+  const auto begun_at = steady_now();
+  CHECK(direct.outages().callable_within(begun_at, begun_at + 1h) == 1h);
 }
 
 TEST_CASE("what was done already is polled at once, if its answer says where") {

@@ -1,6 +1,8 @@
 // The text in which a step keeps an operation.
 #include "src/providers/http/operation.hpp"
 
+#include <string>
+
 #include "tests/unit/catch.hpp"
 
 namespace celld::providers {
@@ -21,6 +23,17 @@ TEST_CASE("an operation is read as it was written") {
   operation.properties = {{"id", "7"}};
   operation.due = cells::milliseconds{86'400'000};
   operation.url = "https://cloud.example/ops/7?a=\"b\"";
+  CHECK(parse_operation(to_text(operation)) == operation);
+}
+
+TEST_CASE("the largest operation that celld keeps is read as it was written") {
+  constexpr std::size_t depth = 64;  // Of an answer that is a property as a whole.
+  Operation operation;
+  operation.request = 15;
+  operation.has_begun = true;
+  operation.properties = {{"all", std::string(depth, '[') + std::string(depth, ']')}};
+  operation.url = "https://cloud.example/";
+  operation.url.resize(8192, 'x');
   CHECK(parse_operation(to_text(operation)) == operation);
 }
 

@@ -213,6 +213,8 @@ TEST_CASE("calls without an answer have their own codes") {
   CHECK(refused.code == "communications_error");
   CHECK(refused.message == "dns could not be reached: Couldn't connect to server.");
 
+  CHECK(outcome_of(End::not_reached).kind == Kind::retryable);
+  CHECK(outcome_of(End::not_reached).code == "timeout");
   CHECK(outcome_of(End::broken).kind == Kind::unknown);
   CHECK(outcome_of(End::broken).code == "communications_error");
   CHECK(outcome_of(End::timed_out).kind == Kind::unknown);

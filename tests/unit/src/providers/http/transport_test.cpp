@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,18 @@ class HangingLookUp {
   static inline std::shared_ptr<Events> events_;
 };
 
+/// While it exists, the environment names a proxy for every host.
+class HttpProxy {
+ public:
+  explicit HttpProxy(const std::string& url) {
+    for (const char* exceptions : {"no_proxy", "NO_PROXY"}) ::unsetenv(exceptions);
+    ::setenv("http_proxy", url.c_str(), 1);
+  }
+  ~HttpProxy() { ::unsetenv("http_proxy"); }
+  HttpProxy(const HttpProxy&) = delete;
+  HttpProxy& operator=(const HttpProxy&) = delete;
+};
+
 }  // namespace
 
 TEST_CASE("the request is sent whole, without waiting for 100 Continue") {
@@ -122,6 +135,19 @@ TEST_CASE("a call without a connection was not sent") {
     CHECK(hasty.make(request_to(provider.url("https"))).end == End::not_sent);
     CHECK(watch.is_within(5s, "an attempt to connect"));
   }
+}
+
+TEST_CASE("a call takes no proxy from the environment") {
+  MisbehavingProvider proxy([](Connection& connection) {
+    while (connection.read_request()) connection.send(http_answer("502 Proxy", ""));
+  });
+  const HttpProxy variables(proxy.url());
+  MisbehavingProvider provider([](Connection& connection) {
+    while (connection.read_request()) connection.send(http_answer("200 OK", ""));
+  });
+  Calls calls;
+  CHECK(calls.make(request_to(provider.url())).status == 200);
+  CHECK(proxy.connections() == 0);
 }
 
 TEST_CASE("a connection is reused") {

@@ -173,6 +173,9 @@ TEST_CASE("a failure says what the answer says") {
   const auto retried = failure(rules, 409, body);
   CHECK(retried.code == "provider_error");
   CHECK(retried.message == "dns answered with HTTP status 409: *** is locked");
+  const auto busy = failure(rules, 503, body, "7");
+  CHECK(busy.retry_after == cells::milliseconds(7000));
+  CHECK(busy.pauses_service);
   CHECK(failure(rules, 400, R"({"errors": [{"code": "a b", "text": " "}]})").code ==
         "provider_rejected");
   CHECK(failure(rules, 400, "<html>").message == "dns refused the request with HTTP status 400.");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/json/json.hpp"
@@ -177,6 +178,39 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
   CHECK(lines[1]["cell"] == "acme/dns");
   CHECK(lines[2]["cell"] == "acme/dns");
   CHECK(lines[3]["service"] == "dns");
+}
+
+TEST_CASE("each reason for a refusal has a name of its own") {
+  using Kind = cells::Refusal::Kind;
+  const std::vector<std::pair<Kind, std::string>> names = {
+      {Kind::no_cell, "no-cell"},
+      {Kind::timeout_too_long, "timeout-too-long"},
+      {Kind::queue_full, "queue-full"},
+      {Kind::too_many_cells, "too-many-cells"},
+      {Kind::shutting_down, "draining"},
+      {Kind::draining, "cell-draining"},
+      {Kind::service_removed, "service-gone"},
+      {Kind::key_reused, "key-reused"},
+      {Kind::cell_bytes_full, "cell-memory-full"},
+      {Kind::memory_full, "memory-full"},
+      {Kind::durability_differs, "durability-differs"},
+      {Kind::queue_rate, "queue-rate"},
+      {Kind::customer_jobs_full, "customer-jobs"},
+      {Kind::customer_bytes_full, "customer-bytes"},
+      {Kind::customer_rate, "customer-rate"},
+      {Kind::job_too_large, "job-too-large"},
+  };
+  REQUIRE(names.size() == cells::Refusal::kind_count);
+  const auto lines = seen(Level::warning, [&](EngineLog& probe) {
+    for (const auto& [kind, name] : names) {
+      cells::Refusal refusal;
+      refusal.kind = kind;
+      refusal.cell = {name, "dns"};  // Lines about one cell would be limited.
+      probe.refused(refusal);
+    }
+  });
+  REQUIRE(lines.size() == names.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["reason"] == names[i].second);
 }
 
 TEST_CASE("what schedules miss is logged as a warning, what they fire only in detail") {

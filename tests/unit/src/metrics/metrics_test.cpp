@@ -8,8 +8,9 @@
 #include <map>
 #include <memory>
 #include <regex>
-#include <set>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "tests/unit/catch.hpp"
 
@@ -69,6 +70,50 @@ TEST_CASE("attempts are counted by service and outcome") {
   CHECK(has_line(text, R"~(celld_run_seconds_sum{service="dns"} 3)~"));
   CHECK(has_line(text, R"~(celld_run_seconds_count{service="(others)"} 0)~"));
   CHECK(has_line(text, R"~(celld_lease_expiries_total{customer="*",product="*"} 1)~"));
+}
+
+TEST_CASE("each end of an attempt is counted under its own outcome") {
+  using Kind = AttemptEnd::Kind;
+  const std::vector<std::tuple<std::string, Kind, AbortCause>> ends = {
+      {"succeeded", Kind::succeeded, AbortCause::none},
+      {"rejected", Kind::rejected, AbortCause::none},
+      {"retryable", Kind::retryable, AbortCause::none},
+      {"throttled", Kind::throttled, AbortCause::none},
+      {"unknown", Kind::unknown, AbortCause::none},
+      {"timeout", Kind::unknown, AbortCause::timeout},
+      {"expired", Kind::expired, AbortCause::expiry},
+      {"cancelled", Kind::cancelled, AbortCause::cancel},
+      {"interrupted", Kind::interrupted, AbortCause::worker_lost},
+      {"handed_back", Kind::handed_back, AbortCause::hand_back},
+      {"pending", Kind::pending, AbortCause::none},
+  };
+  Metrics metrics{{"dns"}, "1.2.3"};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto& [outcome, kind, cause] = ends[i];
+    for (std::size_t times = 0; times <= i; ++times)
+      metrics.engine().attempt_ended(job({}, "dns"), kind, cause, std::chrono::seconds{1});
+  }
+  const auto text = metrics.text({}, {});
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    CHECK(has_line(text, "celld_attempts_total{outcome=\"" + std::get<0>(ends[i]) +
+                             "\",service=\"dns\"} " + std::to_string(i + 1)));
+  }
+}
+
+TEST_CASE("the time in the queue is counted in seconds") {
+  Metrics metrics{{"dns"}, "1.2.3"};
+  metrics.engine().first_attempt_began(job({}, "dns"), std::chrono::milliseconds{1500});
+  CHECK(has_line(metrics.text({}, {}), "celld_queue_wait_seconds_sum 1.5"));
+}
+
+TEST_CASE("stale reports and restarts of dispatchers have counters of their own") {
+  Metrics metrics{{}, "1.2.3"};
+  metrics.engine().stale_report({}, {});
+  metrics.engine().stale_report({}, {});
+  metrics.engine().cell_restarted({});
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(text, "celld_stale_reports_total 2"));
+  CHECK(has_line(text, "celld_dispatcher_restarts_total 1"));
 }
 
 TEST_CASE("due times of schedules are counted by outcome") {
@@ -187,25 +232,41 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
 }
 
 TEST_CASE("each reason for a refusal has one series of its own") {
+  using Kind = cells::Refusal::Kind;
+  const std::map<Kind, std::string> series_of = {
+      {Kind::no_cell, "(others) no_cell"},
+      {Kind::timeout_too_long, "acme timeout_too_long"},
+      {Kind::queue_full, "acme queue_full"},
+      {Kind::too_many_cells, "(others) too_many_cells"},
+      {Kind::shutting_down, "(others) draining"},
+      {Kind::draining, "acme cell_draining"},
+      {Kind::service_removed, "(others) service_gone"},
+      {Kind::key_reused, "acme key_reused"},
+      {Kind::cell_bytes_full, "acme cell_memory_full"},
+      {Kind::memory_full, "acme memory_full"},
+      {Kind::durability_differs, "(others) durability_differs"},
+      {Kind::queue_rate, "acme queue_rate"},
+      {Kind::customer_jobs_full, "acme customer_jobs"},
+      {Kind::customer_bytes_full, "acme customer_bytes"},
+      {Kind::customer_rate, "acme customer_rate"},
+      {Kind::job_too_large, "acme job_too_large"},
+  };
+  REQUIRE(series_of.size() == cells::Refusal::kind_count);
   Metrics metrics{{}, "1.2.3"};
-  for (std::size_t kind = 0; kind < cells::Refusal::kind_count; ++kind) {
-    for (std::size_t times = 0; times <= kind; ++times) {
-      metrics.tallies().refused({}, static_cast<cells::Refusal::Kind>(kind));
-    }
+  std::map<std::string, int> expected;
+  for (const auto& [kind, series] : series_of) {
+    expected[series] = static_cast<int>(expected.size()) + 1;
+    for (int times = 0; times < expected[series]; ++times)
+      metrics.tallies().refused({"acme", "*"}, kind);
   }
   const auto text = metrics.text({}, {});
-  std::map<std::string, int> totals;  // Over all cells, by reason.
-  const std::regex series(R"~(\ncelld_refusals_total\{.*,reason="(.*)"\} (.*))~");
-  for (std::sregex_iterator it(text.begin(), text.end(), series), end; it != end; ++it) {
-    totals[(*it)[1]] += std::stoi((*it)[2]);
+  std::map<std::string, int> counted;
+  const std::regex line(
+      R"~(\ncelld_refusals_total\{customer="(.*)",product=".*",reason="(.*)"\} (.*))~");
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
+    if ((*it)[3] != "0") counted[(*it)[1].str() + " " + (*it)[2].str()] = std::stoi((*it)[3]);
   }
-  std::set<int> distinct;
-  for (const auto& [reason, total] : totals) {
-    CHECK_FALSE(reason.empty());
-    distinct.insert(total);
-  }
-  CHECK(totals.size() == cells::Refusal::kind_count);
-  CHECK(distinct.size() == cells::Refusal::kind_count);
+  CHECK(counted == expected);
 }
 
 TEST_CASE("the daemon's readings and commits are exported") {

@@ -2,9 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -45,12 +49,50 @@ class ClosedInput {
   const int kept_ = ::dup(STDIN_FILENO);
 };
 
+/// While it exists, no file grows beyond so many bytes.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*const handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+/// While it exists, no file reaches the disk.
+class FailingDisk {
+ public:
+  FailingDisk() { fails = true; }
+  ~FailingDisk() { fails = false; }
+  FailingDisk(const FailingDisk&) = delete;
+  FailingDisk& operator=(const FailingDisk&) = delete;
+
+  static inline bool fails = false;
+};
+
 std::string content_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
+
+/// Takes the place of the C library's.
+extern "C" int fsync(int fd) {
+  if (!FailingDisk::fails) return static_cast<int>(::syscall(SYS_fsync, fd));
+  errno = EIO;
+  return -1;
+}
 
 TEST_CASE("a program without standard input writes a file whole") {
   const ClosedInput closed;
@@ -77,6 +119,38 @@ TEST_CASE("a program without standard input removes an incomplete file") {
   CHECK_FALSE(std::filesystem::exists(path.partial));
   CHECK_FALSE(std::filesystem::exists(path.whole));
   CHECK(::fcntl(STDIN_FILENO, F_GETFD) == -1);
+}
+
+TEST_CASE("a file that cannot be written whole is an error, and removed") {
+  const FreePath path;
+  {
+    WholeFile file(path.whole, false);
+    const SmallFiles limit(4096);
+    CHECK_THROWS_AS(file.write(std::string(8192, 'x')), Failure);
+  }
+  CHECK_FALSE(std::filesystem::exists(path.partial));
+  {
+    WholeFile file(path.whole, false);
+    file.write("ab");
+    const FailingDisk disk;
+    CHECK_THROWS_AS(file.complete(), Failure);
+  }
+  CHECK_FALSE(std::filesystem::exists(path.partial));
+  CHECK_FALSE(std::filesystem::exists(path.whole));
+}
+
+TEST_CASE("a file that appears meanwhile is replaced only if cellctl may") {
+  const FreePath path;
+  const bool replace = GENERATE(false, true);
+  WholeFile file(path.whole, replace);
+  file.write("new");
+  std::ofstream(path.whole) << "old";
+  if (replace) {
+    file.complete();
+  } else {
+    CHECK_THROWS_AS(file.complete(), Failure);
+  }
+  CHECK(content_of(path.whole) == (replace ? "new" : "old"));
 }
 
 TEST_CASE("a file that another run writes is left alone") {

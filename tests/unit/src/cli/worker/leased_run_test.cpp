@@ -247,6 +247,13 @@ TEST_CASE("a cancelled command is gone when its lease ends") {
   CHECK(run.next_signal_at() == start + 2s);
 }
 
+TEST_CASE("a command of a worker that gives up is gone when its lease ends") {
+  LeasedRun run = a_run(2s);
+  run.give_up(start);
+  CHECK(run.take_signal(start) == SIGTERM);
+  CHECK(run.next_signal_at() == start + 2s);
+}
+
 TEST_CASE("a worker that gives up ends its commands, and their jobs may be retried") {
   LeasedRun run = a_run();
   run.give_up(start);

@@ -20,7 +20,7 @@ import time
 import unittest
 
 from cellctl import (FAILED, NOT_ENDED, NOT_FOUND, OK, OUTPUT, REFUSED, UNAVAILABLE,
-                     USAGE, CellctlTest, binary)
+                     USAGE, Canned, CellctlTest, binary)
 from daemon import DEADLINE_S, SLOWDOWN, a_config, a_job, wait_until
 from provider import answer, slow
 from secure_daemon import Authority, SecureDaemon
@@ -660,6 +660,14 @@ class Schedules(CellctlTest):
             self.assertIn(fault, done.stderr)
 
 
+class Slow(Canned):
+    """Answers every request with an empty document, after a second."""
+
+    def response(self):
+        time.sleep(1)
+        return 200, {"Content-Type": "application/json"}, b"{}"
+
+
 class Configuration(CellctlTest):
     def test_cellctl_reloads_and_reports_the_changes(self):
         self.start(cells=[{"customer": "acme"}, {}])
@@ -687,6 +695,10 @@ class Configuration(CellctlTest):
         for words in ("The configuration file has faults (422)", "/cells/0/x: is unknown",
                       "/retention_ms: "):
             self.assertIn(words, done.stderr)
+
+    def test_a_reload_may_take_longer_than_other_requests(self):
+        url, _ = self.serve(Slow)
+        self.run_cellctl("reload", "--request-timeout", "300ms", "--url", url)
 
     def test_cellctl_shows_the_configuration_and_the_services(self):
         self.start()
@@ -782,6 +794,21 @@ class Access(CellctlTest):
                                     "--cacert", authority.certificate, code=code)
             daemon.stop()
         self.assertRegex(done.stderr, "TLS certificate error at https://127.*IP address mismatch")
+
+
+    def test_cellctl_trusts_a_certificate_only_for_the_host_in_its_url(self):
+        authority = Authority(self.directory, "authority")
+        for name, code in (("localhost", OK), ("other.example", UNAVAILABLE)):
+            certificate, key = authority.issue("server", host=f"DNS:{name}")
+            daemon = SecureDaemon(
+                a_config(self.provider, listen={"tls": {"certificate": certificate, "key": key}}),
+                self.directory)
+            daemon.start()
+            self.addCleanup(daemon.stop)
+            done = self.run_cellctl("cell", "list", "--url", f"https://localhost:{daemon.port}",
+                                    "--cacert", authority.certificate, code=code)
+            daemon.stop()
+        self.assertRegex(done.stderr, "TLS certificate error at https://localhost.*hostname mismatch")
 
 
 class OnATerminal(CellctlTest):

@@ -74,6 +74,24 @@ class Late(Canned):
         return 408, {"Content-Type": "text/plain", "Retry-After": "42"}, b"too slow"
 
 
+class Limited(Canned):
+    """Lets no client ask again before tomorrow."""
+
+    def response(self):
+        return 429, {"Content-Type": "text/plain", "Retry-After": "86400"}, b"too many requests"
+
+
+class Idle(Canned):
+    """Answers at once that it has no leases, and keeps the times at which it was asked for some."""
+
+    times = []
+
+    def response(self):
+        if self.path == "/v1/services/vm/leases":
+            self.times.append(time.monotonic())
+        return 200, {"Content-Type": "application/json"}, b'{"items": [], "leases": []}'
+
+
 class LostAnswer(Forgetful):
     """Grants its lease in an answer that a proxy loses."""
 
@@ -193,6 +211,19 @@ class Worker(CellctlTest):
         worker = self.work("true", CELLD_URL=self.serve(Late)[0])
         self.await_log("trying again in 42s")
         self.stop(worker)
+
+    def test_a_worker_waits_at_most_five_minutes_however_long_celld_asks_for(self):
+        worker = self.work("true", CELLD_URL=self.serve(Limited)[0])
+        self.await_log("trying again in 5m\n")
+        self.stop(worker)
+
+    def test_a_worker_pauses_between_requests_if_celld_does_not_hold_them(self):
+        times = []
+        worker = self.work("true", CELLD_URL=self.serve(Idle, times=times)[0])
+        wait_until(lambda: len(times) >= 3, "the worker asks for leases again")
+        self.stop(worker)
+        # The second answer came after the first request, and half a second or more before the third.
+        self.assertGreater(times[2] - times[0], 0.49)
 
     def test_an_answer_ends_a_row_of_longer_and_longer_pauses(self):
         worker = self.work("true", CELLD_URL=self.serve(Flaky)[0])

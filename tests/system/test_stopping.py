@@ -19,6 +19,7 @@ class Stopping(EndToEnd):
         self.daemon.signal(signal.SIGTERM)
         wait_until(lambda: client.get("/readyz").status == 503, "celld reports that it shuts down")
         self.assert_problem(client.get("/readyz"), 503)
+        self.assertIn("\ncelld_ready 0\n", client.get("/metrics").body.decode())
 
         def refusal():
             """celld may accept a job until a moment after it has reported so."""

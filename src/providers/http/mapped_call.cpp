@@ -195,7 +195,12 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     using Kind = CallOutcome::Kind;
     const bool is_put_off = outcome.kind == Kind::throttled || outcome.kind == Kind::unauthorized;
     const auto left = is_put_off ? std::max(time_left(), milliseconds{0}) : timeout_;
-    if (has_operation_) outcome.operation = operation_text(has_begun, left);
+    if (has_operation_) {
+      outcome.operation = operation_text(has_begun, left);
+      // The requests that are done are not made again.
+      outcome.messages.insert(outcome.messages.begin(), messages_.begin(), messages_.end());
+      drop_oldest(outcome.messages);
+    }
     return outcome;
   }
 
@@ -348,6 +353,11 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return std::chrono::ceil<milliseconds>(deadline_ - steady_now());
   }
 
+  static void drop_oldest(std::vector<cells::Message>& messages) {
+    if (messages.size() <= messages_max) return;
+    messages.erase(messages.begin(), messages.end() - static_cast<std::ptrdiff_t>(messages_max));
+  }
+
   /// False if there are too many properties.
   bool take(mappings::Done done) {
     for (auto& [name, text] : done.properties) {
@@ -359,10 +369,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     std::size_t bytes = 0;
     for (const auto& [name, text] : properties_) bytes += name.size() + text.size();
     for (auto& message : done.messages) messages_.push_back(std::move(message));
-    if (messages_.size() > messages_max) {  // Drops the oldest.
-      messages_.erase(messages_.begin(),
-                      messages_.end() - static_cast<std::ptrdiff_t>(messages_max));
-    }
+    drop_oldest(messages_);
     return bytes <= properties_bytes_max;
   }
 

@@ -411,6 +411,21 @@ TEST_CASE("an operation is polled by later calls, and then the action goes on") 
   CHECK(sent[3].header("Idempotency-Key") == "0000000000001.dns:2");
 }
 
+TEST_CASE("what requests that are done had to say is kept when a later one fails, once") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"},
+                   {"200 OK", R"({"status": "ready", "zone": 7, "note": "made"})"},
+                   {"503 Busy", ""},
+                   {"503 Busy", ""}});
+  json::Value mapping = polled;
+  mapping["actions"]["create"][0]["poll"]["answer"]["messages"] = {{"/note", "info"}};
+  Fixture fixture(server.script(), mapping);
+  const auto failed = fixture.call(next_call(fixture.call()));
+  CHECK(failed.kind == Kind::retryable);
+  REQUIRE(failed.messages.size() == 1);
+  CHECK(failed.messages[0].text == "made");
+  CHECK(fixture.call(next_call(failed)).messages.empty());
+}
+
 TEST_CASE("an answer may ask for a longer wait before the next poll") {
   Scripted server({{"202 Accepted", R"({"id": 1})", "Retry-After: 2\r\n"},
                    {"200 OK", R"({"status": "busy"})", "Retry-After: 3\r\n"},

@@ -62,6 +62,13 @@ void sign(Identity& identity, const Identity& authority) {
   require(X509_sign(certificate, authority.key.get(), EVP_sha256()) > 0);
 }
 
+Identity make_unsigned_authority(const std::string& name) {
+  auto made = make_unsigned(name, make_key());
+  add_extension(made.certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
+  add_extension(made.certificate.get(), NID_key_usage, "critical,keyCertSign");
+  return made;
+}
+
 Identity make_server(const std::string& name, EVP_PKEY* key, const Identity& authority) {
   auto made = make_unsigned(name, key);
   add_extension(made.certificate.get(), NID_subject_alt_name, "IP:127.0.0.1");
@@ -72,10 +79,14 @@ Identity make_server(const std::string& name, EVP_PKEY* key, const Identity& aut
 }  // namespace
 
 Identity make_authority(const std::string& name) {
-  auto made = make_unsigned(name, make_key());
-  add_extension(made.certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
-  add_extension(made.certificate.get(), NID_key_usage, "critical,keyCertSign");
+  auto made = make_unsigned_authority(name);
   sign(made, made);
+  return made;
+}
+
+Identity make_intermediate(const std::string& name, const Identity& authority) {
+  auto made = make_unsigned_authority(name);
+  sign(made, authority);
   return made;
 }
 
@@ -106,6 +117,14 @@ std::string PemFiles::write(const std::string& name, std::string_view text) cons
 
 std::string PemFiles::write_certificate(const std::string& name, const Identity& identity) const {
   require(PEM_write_X509(create(path(name)).get(), identity.certificate.get()) == 1);
+  return path(name);
+}
+
+std::string PemFiles::write_chain(const std::string& name, const Identity& identity,
+                                  const Identity& authority) const {
+  const auto file = create(path(name));
+  for (const auto* each : {&identity, &authority})
+    require(PEM_write_X509(file.get(), each->certificate.get()) == 1);
   return path(name);
 }
 

@@ -30,9 +30,11 @@ struct Identity {
 
 /// A certificate authority with this name.
 Identity make_authority(const std::string& name);
+/// The same, signed by `authority`.
+Identity make_intermediate(const std::string& name, const Identity& authority);
 /// A certificate for `name` at 127.0.0.1, signed by `authority`.
 Identity make_identity(const std::string& name, const Identity& authority);
-/// The same, with a key that is too short to be safe.
+/// That of `make_identity`, with a key that is too short to be safe.
 Identity make_weak_identity(const std::string& name, const Identity& authority);
 
 /// A temporary directory, removed when this object is destroyed.
@@ -46,6 +48,9 @@ class PemFiles {
   /// Each returns the path of the file it has written.
   std::string write(const std::string& name, std::string_view text) const;
   std::string write_certificate(const std::string& name, const Identity& identity) const;
+  /// A server's certificate, and after it that of the authority that has signed it.
+  std::string write_chain(const std::string& name, const Identity& identity,
+                          const Identity& authority) const;
   std::string write_key(const std::string& name, const Identity& identity,
                         const char* passphrase = nullptr) const;
   /// The files of a server with that identity.

@@ -186,6 +186,16 @@ TEST_CASE("a reload gives new connections the new certificate, and open ones con
   CHECK(old->peer_name() == "first");
 }
 
+TEST_CASE("a client that trusts only the root receives the certificates below it") {
+  TlsServer server;
+  const auto between = make_intermediate("between", server.authority);
+  const auto leaf = make_identity("leaf", between);
+  auto settings = server.files.settings_of("leaf", leaf);
+  settings.certificate_path = server.files.write_chain("chain.crt", leaf, between);
+  server.server.use_tls(loaded(settings));
+  CHECK(server.connect_tls()->peer_name() == "leaf");
+}
+
 TEST_CASE("clients connect and disconnect while the certificate changes") {
   TlsServer server;
   const auto second = loaded(server.settings("second", false));

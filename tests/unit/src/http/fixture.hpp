@@ -62,6 +62,24 @@ inline bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
+/// Reads what arrives, no faster than a mebibyte in each `pace`, until the connection ends or
+/// `most` bytes have arrived. Returns their number.
+inline std::size_t receive_slowly(Client& client, std::size_t most,
+                                  std::chrono::milliseconds pace) {
+  std::size_t taken = 0;
+  while (taken < most) {
+    const auto enough = std::min<std::size_t>(taken + (1 << 20), most);
+    while (taken < enough) {
+      const auto bytes = client.receive_bytes().size();
+      if (bytes == 0) return taken;
+      taken += bytes;
+    }
+    const auto due = std::chrono::steady_clock::now() + pace;
+    eventually([&] { return std::chrono::steady_clock::now() >= due; });
+  }
+  return taken;
+}
+
 /// This process has both ends of a thousand connections, which the shell's limit may not allow.
 inline void allow_many_descriptors() {
   rlimit limit{};

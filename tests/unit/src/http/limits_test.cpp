@@ -112,6 +112,16 @@ TEST_CASE("a client that sends for ever after its request was refused is disconn
   CHECK(sent < 128);
 }
 
+TEST_CASE("a client that stays connected in silence after a refusal is disconnected") {
+  const RunningServer server;
+  auto client = server.connect();
+  REQUIRE(client.send("nonsense\r\n\r\n"));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 400);
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
 TEST_CASE("a body of exactly the limit is accepted") {
   const RunningServer server;
   const std::string body(1 << 20, 'a');
@@ -168,6 +178,22 @@ TEST_CASE("an answer that the client does not read closes the connection") {
   auto client = server.connect();
   REQUIRE(client.send(request_text("GET", "/large")));
   CHECK(eventually([&] { return server.server.connections() == 1; }));
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST_CASE("reading all the time does not extend the write timeout of an answer") {
+  constexpr std::size_t answer_bytes = 32 << 20;
+  Limits limits;
+  limits.write_timeout = milliseconds(300);
+  TestServer server(limits);
+  server.server.handle("GET", "/large", [](const Request&, const Responder& responder) {
+    responder.answer(plain(200, std::string(answer_bytes, 'a')));
+  });
+  server.start();
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/large")));
+  // All of it would take three timeouts.
+  CHECK(receive_slowly(client, answer_bytes, limits.write_timeout / 10) < answer_bytes);
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 

@@ -8,6 +8,20 @@
 namespace celld::http::test {
 namespace {
 
+/// Whether a client receives the whole of a large piece that it reads all the time, but for longer
+/// than three of these write timeouts.
+bool receives_slowly(milliseconds write_timeout) {
+  constexpr std::size_t piece_bytes = 32 << 20;
+  Limits limits = with_write_timeout(write_timeout);
+  limits.stream_backlog_bytes_max = 2 * piece_bytes;
+  EventServer server(limits);
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  if (!stream.write(std::string(piece_bytes, 'a'))) return false;
+  return receive_slowly(client, piece_bytes, write_timeout / 10) >= piece_bytes &&
+         stream.connected();
+}
+
 TEST_CASE("a slow reader loses its connection and does not fill memory") {
   Limits limits;
   limits.stream_backlog_bytes_max = 64 << 10;
@@ -88,6 +102,15 @@ TEST_CASE("a client that reads nothing for the write timeout is disconnected") {
   CHECK(stream.write(std::string(32 << 20, 'a')));
   CHECK(eventually([&] { return !stream.connected(); }));
   CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST_CASE("a client may read one piece for longer than the write timeout") {
+  bool is_received = false;
+  // A busy machine may be too slow for one attempt; a longer timeout leaves it more time.
+  for (const int timeout_ms : {300, 1500, 5000}) {
+    is_received = is_received || receives_slowly(milliseconds(timeout_ms));
+  }
+  CHECK(is_received);
 }
 
 }  // namespace

@@ -200,6 +200,18 @@ TEST_CASE("the name of a Transfer-Encoding is case-insensitive") {
   CHECK(answer->status == 200);
 }
 
+TEST_CASE("a body whose Content-Encoding is identity is taken as it is") {
+  const RunningServer server;
+  for (const std::string name : {"identity", "IDENTITY"}) {
+    INFO(name);
+    const auto answer =
+        server.ask(post_with("Content-Encoding: " + name + "\r\nContent-Length: 1\r\n", "a"));
+    REQUIRE(answer);
+    CHECK(answer->status == 200);
+    CHECK(answer->body == "a");
+  }
+}
+
 TEST_CASE("leading zeros in a length are ignored") {
   const RunningServer server;
   const auto answer =

@@ -35,6 +35,12 @@ struct ObservedServer : TestServer {
     server.handle("GET", "/stream", [this](const Request&, const Responder& responder) {
       streams.put(responder.begin_stream(plain(200, "first")));
     });
+    server.handle_stream("POST", "/stream",
+                         [](const Request&, const Responder& responder,
+                            const std::shared_ptr<BodyFlow>&) -> std::unique_ptr<BodySink> {
+                           responder.answer(plain(200, "without a sink"));
+                           return nullptr;
+                         });
     server.handle("GET", "/throw", [](const Request&, const Responder&) { throw 1; });
     start();
   }
@@ -60,6 +66,7 @@ TEST_CASE("an observer receives each answer with its endpoint, never with its pa
   server.expect("GET /things/c/d?e=f", "GET /things/{}/{}", 200);
   server.expect("HEAD /hello", "GET /hello", 200);
   server.expect("GET /throw", "GET /throw", 500);
+  server.expect("POST /stream", "POST /stream", 200);
   server.expect("GET /no/such/path", "none", 404);
   server.expect("PUT /hello", "none", 405);
   CHECK(server.recorder->refusals.size() == 0);

@@ -8,6 +8,7 @@
 
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
+#include "src/http/api/query.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
 #include "tests/unit/src/http/api/stepped_system.hpp"
@@ -124,13 +125,13 @@ class Desk : public SteppedSystem {
   BatchPostPtr begin(http::test::RunningServer& server, http::test::Client& client,
                      std::optional<std::chrono::seconds> wait = {}) {
     auto post = std::make_shared<BatchPost>(cells::BatchOwner{}, server.park(client),
-                                            std::make_shared<NoFlow>(), wait);
+                                            std::make_shared<CountedFlow>(resumed), wait);
     send(BeginBatch{post});
     take_messages();
     return post;
   }
-  /// Sends `count` lines, the whole batch. Each job has parameters of `bytes` bytes.
-  void send_lines(const BatchPostPtr& post, std::uint64_t count, std::size_t bytes) {
+  /// `count` good lines, the whole batch. Each job has parameters of `bytes` bytes.
+  static SubmitLines good_lines(const BatchPostPtr& post, std::uint64_t count, std::size_t bytes) {
     SubmitLines lines{post, {}, {}};
     for (std::uint64_t line = 1; line <= count; ++line) {
       auto& request = lines.good.emplace_back(GoodLine{line, {}}).submission.request;
@@ -139,7 +140,10 @@ class Desk : public SteppedSystem {
     }
     lines.next = count + 1;
     lines.is_last = true;
-    send(std::move(lines));
+    return lines;
+  }
+  void send_lines(const BatchPostPtr& post, std::uint64_t count, std::size_t bytes) {
+    send(good_lines(post, count, bytes));
   }
   template <class Message>
   void send(Message message) {
@@ -148,12 +152,17 @@ class Desk : public SteppedSystem {
 
   std::shared_ptr<Script> script = std::make_shared<Script>();
   cells::Batch batch;  ///< The one that was opened last.
+  int resumed = 0;     ///< How often the desk has asked for more of a body.
 
  private:
-  /// Of a body that has ended.
-  struct NoFlow : http::BodyFlow {
+  class CountedFlow : public http::BodyFlow {
+   public:
+    explicit CountedFlow(int& resumed) : resumed_(resumed) {}
     void pause() override {}
-    void resume() override {}
+    void resume() override { ++resumed_; }
+
+   private:
+    int& resumed_;
   };
 
   ServeBatches engine_;
@@ -442,6 +451,44 @@ TEST_CASE("a delayed line takes up no room once it has been answered") {
   CHECK(next.receive().value().status == 202);
 }
 
+TEST_CASE("no more lines are unanswered than have room for their bytes") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  BatchLimits limits;
+  limits.unanswered_bytes_max = 1000;
+  int submitted = 0;
+  Desk desk{limits};
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    // Reaches the desk before this answer: later lines have been submitted by now, or never are.
+    if (++submitted == 1) desk.send(EndReading{});
+    return accepted(message.request);
+  };
+  desk.send_lines(desk.begin(server, client), 3, limits.unanswered_bytes_max);
+  desk.take_messages();
+  CHECK(submitted == 1);
+  CHECK(client.receive().value().body.find("\"stopped_at_line\":2") != std::string::npos);
+}
+
+TEST_CASE("a batch whose oldest line has no answer yet rejects a limited number of others") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  BatchLimits limits;
+  limits.tally_lines = 3;
+  std::optional<int> resumed_before;
+  Desk desk{limits};
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    resumed_before = desk.resumed;
+    return accepted(message.request);
+  };
+  auto lines = Desk::good_lines(desk.begin(server, client), 1, 0);
+  for (int i = 0; i < 100; ++i) lines.bad.push_back({lines.next++, nullptr});
+  lines.is_last = false;
+  desk.send(std::move(lines));
+  desk.take_messages();
+  CHECK(resumed_before == 1);  // When the batch was opened.
+  CHECK(desk.resumed == 2);
+}
+
 TEST_CASE("a batch that a rate holds back leaves its room to another at once") {
   http::test::RunningServer server;
   auto held = server.connect();
@@ -529,6 +576,7 @@ TEST_CASE("a batch that has paused only briefly makes no room for another") {
   BatchLimits limits;
   limits.reading_max = 1;
   Desk desk{limits};
+  desk.pass(std::chrono::hours{1});
   desk.begin(server, paused);
   desk.send_lines(desk.begin(server, refused), 0, 0);
   desk.take_messages();
@@ -613,6 +661,14 @@ TEST_CASE("a client that prefers to wait is answered when all jobs of its batch 
   CHECK(looks == 3);
 }
 
+TEST_CASE("a client that prefers to wait is answered at once if its batch has no job") {
+  Daemon daemon;
+  const auto answer = post_lines(daemon, "nonsense", {{"Prefer", "wait=60"}});
+  CHECK(answer.status == 200);
+  CHECK(answer.header("Preference-Applied") == "wait=60");
+  CHECK(answer.body["rejected"] == 1);
+}
+
 TEST_CASE("a client whose wait expires or is released gets a 202") {
   Daemon daemon;
   daemon.script->close_batch = [&](const cells::CloseBatch& message) {
@@ -663,6 +719,30 @@ TEST_CASE("a failed look-up of a batch does not keep its client from an answer a
   desk.send(ReleaseBatchWaiters{});  // If the client still waits, it gets a 202.
   desk.take_messages();
   CHECK(client.receive().value().status == 200);
+}
+
+TEST_CASE("a batch that goes on keeps no client from learning of the end of another") {
+  http::test::RunningServer server;
+  auto first = server.connect();
+  auto second = server.connect();
+  Desk desk;
+  desk.batch.counts[JobState::running] = 1;
+  std::vector<cells::Batch> batches;
+  for (auto* client : {&first, &second}) {
+    desk.send_lines(desk.begin(server, *client, std::chrono::seconds{60}), 0, 0);
+    desk.take_messages();
+    batches.push_back(desk.batch);
+  }
+  batches[1].counts = {};
+  batches[1].counts[JobState::succeeded] = 1;
+  desk.script->find_batch = [&](const cells::FindBatch& message) {
+    return cells::BatchFound{batches[message.id == batches[0].id ? 0 : 1]};
+  };
+  desk.pass(std::chrono::seconds{1});
+  desk.send(ReleaseBatchWaiters{});  // A client that still waits gets a 202.
+  desk.take_messages();
+  CHECK(second.receive().value().status == 200);
+  CHECK(first.receive().value().status == 202);
 }
 
 TEST_CASE("a client that has left makes room for another that prefers to wait") {
@@ -728,6 +808,25 @@ TEST_CASE("a batch is shown by state, with its progress") {
   CHECK(get(daemon, "/v1/batches/nonsense").status == 404);
   CHECK(get(daemon, "/v1/batches?limit=0").status == 422);
   CHECK(get(daemon, "/v1/batches").body["items"].empty());
+}
+
+TEST_CASE("a list of batches continues at its cursor") {
+  Daemon daemon{false};
+  cells::BatchId before = 0;
+  daemon.script->list_batches = [&](const cells::ListBatches& list) {
+    cells::BatchesListed page;
+    if (list.only_cancelled) return page;  // The search for cancellations to continue.
+    before = list.before;
+    page.batches.emplace_back().id = 77;
+    page.next = 77;
+    return page;
+  };
+  daemon.attach();
+  const auto first = get(daemon, "/v1/batches");
+  REQUIRE(first.body["next_cursor"] == job_cursor(77));
+  CHECK(before == 0);
+  get(daemon, "/v1/batches?cursor=" + job_cursor(77));
+  CHECK(before == 77);
 }
 
 TEST_CASE("a batch is the same however little the desk does at a time") {

@@ -33,6 +33,8 @@ class Feed : public testing::SteppedSystem {
     for (int i = 0; i < changes; ++i) inlet_->notify(job);
   }
 
+  void notify(const cells::JobPtr& job) { inlet_->notify(job); }
+
   /// Sends an order to follow the job, which the feed takes with its next messages.
   void follow(const http::Responder& responder, const cells::JobPtr& job) {
     auto script = std::make_shared<testing::Script>();
@@ -44,16 +46,21 @@ class Feed : public testing::SteppedSystem {
   void follow_customer(const http::Responder& responder, const std::string& customer) {
     caf::anon_send(inlet_->feed(), FollowJobs{.customer = customer, .responder = responder});
   }
+  void follow_product(const http::Responder& responder, const std::string& product) {
+    caf::anon_send(inlet_->feed(), FollowJobs{.product = product, .responder = responder});
+  }
   void end_streams() { caf::anon_send(inlet_->feed(), EndStreams{}); }
 
  private:
   std::optional<FeedInlet> inlet_;
 };
 
-cells::JobPtr job_with_id(cells::JobId id) {
+cells::JobPtr job_with_id(cells::JobId id, const std::string& product = "") {
+  auto spec = std::make_shared<cells::JobSpec>();
+  spec->product = product;
   auto job = std::make_shared<cells::Job>();
   job->id = id;
-  job->spec = std::make_shared<cells::JobSpec>();
+  job->spec = std::move(spec);
   return job;
 }
 
@@ -118,6 +125,21 @@ TEST_CASE("a client's position moves forward while other customers' jobs change,
   REQUIRE(http::test::eventually([&] { return !responder.connected(); }));
   feed.pass(std::chrono::seconds{15});
   CHECK_FALSE(feed.has_timer());
+}
+
+TEST_CASE("a client that follows a product gets no changes of others") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto mail = job_with_id(8, "mail");
+  Feed feed({});
+  feed.follow_product(server.park(client), "mail");
+  feed.take_messages();
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk() == ":\n\nid: run-0\n\n");
+  feed.notify(job_with_id(7, "dns"));
+  feed.notify(mail);
+  feed.take_messages();
+  CHECK(client.receive_chunk() == "id: run-2\nevent: job.state\ndata: " + job_json(*mail) + "\n\n");
 }
 
 TEST_CASE("a client gets the changes that it missed in pieces, and then all later ones") {

@@ -254,6 +254,19 @@ TEST_CASE("every member of a request is part of its digest") {
   }
 }
 
+TEST_CASE("only a job in memory without an idempotency key spares the disk") {
+  const auto spares_disk = [](cells::Durability durability, const std::string& more) {
+    cells::CellRule all;
+    all.settings.durability = durability;
+    auto changed = rules();
+    changed.routing = std::make_shared<cells::Routing>(std::vector<cells::CellRule>{all});
+    return std::get<Submission>(parse_submission(job_with(more), changed)).spares_disk;
+  };
+  CHECK(spares_disk(cells::Durability::memory, ""));
+  CHECK_FALSE(spares_disk(cells::Durability::memory, R"(,"idempotency_key":"k")"));
+  CHECK_FALSE(spares_disk(cells::Durability::disk, ""));
+}
+
 TEST_CASE("an idempotency key is limited in alphabet and length") {
   CHECK(accepted(job_with(R"(,"idempotency_key":)" + quoted(255))).idempotency->key.size() == 255);
   for (const std::string& wrong : {quoted(256), quoted(0), std::string(R"("a b")"),

@@ -52,6 +52,7 @@ class SteppedGateway : public SteppedSystem {
   void send(Message message) {
     caf::anon_send(gateway_, std::move(message));
   }
+  const Gateway& actor() const { return gateway_; }
 
   std::shared_ptr<Script> script = std::make_shared<Script>();
 
@@ -805,4 +806,41 @@ TEST_CASE("event streams end when changes of jobs were lost") {
   });
   REQUIRE(whole);  // Otherwise the read has timed out.
   CHECK(whole->status == 200);
+}
+
+TEST_CASE("an event stream ends if the tokens changed just before it began") {
+  const JobPtr job = std::make_shared<cells::Job>(
+      cells::accept_job({}, {}, {}, cells::first_job_id_at(wall_now), wall_now));
+  const std::string id = cells::format_job_id(job->id);
+  for (const std::string& path : {std::string{"/v1/events"}, "/v1/jobs/" + id + "/events"}) {
+    INFO(path);
+    http::test::Events<bool> changes;
+    SteppedGateway gateway;
+    gateway.script->find = [&](const cells::FindJob&) { return cells::JobFound{job}; };
+    gateway.take_messages();
+    const auto settings = std::make_shared<LiveSettings>(std::make_shared<Settings>());
+    // The order to the gateway has been sent, but the tokens have not been compared. What a reload
+    // itself sends came before that order.
+    gateway.after_next_message([&] {
+      auto changed = std::make_shared<Settings>(*settings->get());
+      changed->access = AccessControl{{{.name = "new", .scopes = {}, .customer = {}}}};
+      settings->set(std::move(changed));
+      changes.put(true);
+    });
+    http::test::TestServer server;
+    add_endpoints(
+        server.server,
+        {.gateway = gateway.actor(), .leases = {}, .settings = settings, .readiness = {}});
+    server.start();
+    auto client = server.connect();
+    REQUIRE(client.send(http::test::request_text("GET", path)));
+    REQUIRE(changes.take());
+    // The same thread of the server serves this request, after the other.
+    REQUIRE(server.ask(http::test::request_text("GET", "/seen")));
+    REQUIRE(server.seen.take());
+    gateway.take_messages();
+    REQUIRE(client.receive(true));
+    CHECK_FALSE(client.receive_chunk().value_or("").empty());
+    CHECK(client.receive_chunk() == "");
+  }
 }

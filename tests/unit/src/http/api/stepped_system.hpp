@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
+#include <utility>
 
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
@@ -29,6 +31,11 @@ class SteppedSystem {
   std::size_t pass(std::chrono::milliseconds time) {
     scheduler_.advance_time(time);
     return take_messages();
+  }
+  /// Calls `then` once: as soon as the next message has been sent to an actor without any, on the
+  /// thread that has sent it.
+  void after_next_message(std::function<void()> then) {
+    scheduler_.after_next_enqueue(std::move(then));
   }
   bool has_timer() { return scheduler_.clock().has_pending_timeout(); }
   /// Each of them must have ended before the system is destroyed.

@@ -1,6 +1,7 @@
 """Cells that keep their jobs in memory (`"durability": "memory"`)."""
 
 import os
+import re
 import sqlite3
 import time
 import unittest
@@ -248,6 +249,18 @@ class Bounds(MemoryJobs):
         self.assertEqual(report.status, 200, report)
         self.assertEqual(report.json["changed"]["settings"], ["/capacity"])
         self.submit(a_memory_job("more", product="p1"))
+
+    def test_the_metrics_tell_the_memory_that_jobs_take(self):
+        self.start(retention_ms=1000)
+        job_id = self.submit(a_memory_job(delay_ms=HOUR_MS))
+        self.assertGreater(self.job_memory_bytes(), 1000)
+        self.assertEqual(self.client.post(f"/v1/jobs/{job_id}/cancel", {}).status, 200)
+        wait_until(lambda: self.job_memory_bytes() == 0, "retention has removed the job")
+
+    def job_memory_bytes(self):
+        found, = re.findall(r"^celld_job_memory_bytes (\d+)$",
+                            self.client.get("/metrics").body.decode(), re.MULTILINE)
+        return int(found)
 
     def fill(self):
         """Submits jobs, whose calls are held, until one is refused. Returns the refusal."""

@@ -49,6 +49,11 @@ TEST_CASE("a budget counts what each cell's jobs take, through every change") {
   CHECK(budget.bytes() == 0);
 }
 
+TEST_CASE("a job counts for more than its texts") {
+  // What celld takes for each small job that is queued (tests/bench/bench_memory.cpp).
+  CHECK(memory_bytes(*a_job(1)) > 1750);
+}
+
 TEST_CASE("the messages, the error and the worker of a job count") {
   const auto one = a_job(1);
   const auto with = [&](auto change) { return memory_bytes(*changed(one, change)); };
@@ -82,6 +87,19 @@ TEST_CASE("room in a cell comes from its own ended jobs, the oldest end first") 
   CHECK(budget.room_for(*a_job(4), 4 * size).to_remove.empty());
   CHECK(budget.room_for(*a_job(4), 3 * size).to_remove == Ids{2});
   CHECK(budget.room_for(*a_job(4), 2 * size).to_remove == Ids{2, 3});
+}
+
+TEST_CASE("a job that has been removed makes no room again") {
+  MemoryBudget budget{unbounded};
+  const auto size = memory_bytes(*a_job(1));
+  const auto first = ended_at(a_job(1), 100);
+  for (const auto& job : {first, ended_at(a_job(2), 200), a_job(3)}) {
+    budget.changed(nullptr, job.get());
+  }
+  CHECK(budget.room_for(*a_job(4), 3 * size).to_remove == Ids{1});
+  budget.changed(first.get(), nullptr);
+  budget.changed(nullptr, a_job(4).get());
+  CHECK(budget.room_for(*a_job(5), 3 * size).to_remove == Ids{2});
 }
 
 TEST_CASE("a cell whose unfinished jobs leave no room is full, and nothing is removed") {
@@ -133,6 +151,18 @@ TEST_CASE("jobs that have grown push ended jobs of their cell out") {
   const auto waiting = a_job(2);
   budget.changed(nullptr, end.get());
   CHECK_FALSE(budget.room_for(*waiting, 2 * size + 100).full);
+  budget.changed(nullptr, waiting.get());
+  CHECK(budget.excess(acme_cell).empty());
+  const auto grown = changed(waiting, [](Job& job) { job.lane = std::string(500, 'x'); });
+  budget.changed(waiting.get(), grown.get());
+  CHECK(budget.excess(acme_cell) == Ids{1});
+}
+
+TEST_CASE("jobs that have grown beyond the bound of all jobs push ended jobs of any cell out") {
+  MemoryBudget budget{2 * memory_bytes(*a_job(1)) + 100};
+  const auto end = ended_at(a_job(1, "bolt"), 100);
+  const auto waiting = a_job(2);
+  budget.changed(nullptr, end.get());
   budget.changed(nullptr, waiting.get());
   CHECK(budget.excess(acme_cell).empty());
   const auto grown = changed(waiting, [](Job& job) { job.lane = std::string(500, 'x'); });

@@ -36,6 +36,7 @@ class Mixed : public StoreUnderTest {
   const MemoryDisk& disk() const { return *disk_; }
   const MemoryDisk& memory() const { return memory_->content; }
   const MemoryBudget& budget() const { return memory_->budget; }
+  const BatchesInMemory& batches() const { return memory_->batches; }
 
  private:
   static std::shared_ptr<SharedMemory> make_memory(std::uint64_t bytes_max, StoreContent kept) {
@@ -67,6 +68,16 @@ JobPtr acme(JobId id) {
 InsertJob keyed(const JobPtr& job, const std::string& key, std::string digest = "d") {
   return {job, Idempotency{key, std::move(digest)}, unbounded};
 }
+
+/// Its next time is `due`.
+Schedule a_schedule() {
+  Schedule schedule;
+  schedule.name = "s";
+  schedule.revision = 1;
+  schedule.progress.next = at_ms(100);
+  return schedule;
+}
+const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 0, 1, 0, 0}};
 
 JobsListed page(std::initializer_list<JobId> ids, JobId next = 0, bool full = false) {
   JobsListed listed{{}, next, full};
@@ -283,12 +294,7 @@ TEST_CASE("of submissions with one key that arrive at once, one is accepted") {
 TEST_CASE("a job in memory that asks the disk first is in each list and count asked for later") {
   Mixed mixed;
   caf::scoped_actor self{mixed.system()};
-  Schedule schedule;
-  schedule.name = "s";
-  schedule.revision = 1;
-  schedule.progress.next = at_ms(100);
-  caf::anon_send(mixed.store(), SaveSchedule{schedule});
-  const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 0, 1, 0, 0}};
+  caf::anon_send(mixed.store(), SaveSchedule{a_schedule()});
   const auto fail = [&](const caf::error& error) { FAIL(mixed.system().render(error)); };
   const std::chrono::seconds patience{60};
   const auto ask = [&](const auto& request) {
@@ -346,6 +352,19 @@ TEST_CASE("a batch shows its jobs in memory as they are, although its row is beh
   client.ask(StartEpoch{at_ms(10)});  // As if all jobs in memory had been kept.
   CHECK(queued() == 3);
   CHECK(client.ask(FindBatch{77}).batch->forgotten == 0);
+}
+
+TEST_CASE("the counts of a batch are forgotten once the disk knows that its last job is gone") {
+  Mixed mixed;
+  Client client{mixed};
+  const auto job = changed(bolt(1), [](Job& next) { next.batch = 77; });
+  client.ask(OpenBatch{77, {}, at_ms(5)});
+  client.ask(InsertJob{job, {}, unbounded});
+  client.ask(RecordJob{{}, ended(job)});
+  client.ask(CloseBatch{77, at_ms(6)});
+  REQUIRE(mixed.batches().find(77));
+  client.ask(PruneEnded{at_ms(6000), 1});  // The disk answers the note of the batch before this.
+  CHECK_FALSE(mixed.batches().find(77));
 }
 
 TEST_CASE("a new job in memory pushes out what ended first, and is refused without room") {
@@ -435,12 +454,7 @@ class OnDemand {
 
 TEST_CASE("a job that found no room after its schedule had advanced is added once, when there is") {
   OnDemand store;
-  Schedule schedule;
-  schedule.name = "s";
-  schedule.revision = 1;
-  schedule.progress.next = at_ms(100);
-  const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 0, 1, 0, 0}};
-  auto saved = store.request(SaveSchedule{schedule});
+  auto saved = store.request(SaveSchedule{a_schedule()});
   store.answer_to<ScheduleSaved>(saved);
   const auto room_for_one = memory_bytes(*bolt(1));
   auto fired = store.request(InsertJob{bolt(1), {}, room_for_one, due});
@@ -469,15 +483,13 @@ TEST_CASE("a job that found no room after its schedule had advanced is added onc
 
 TEST_CASE("a due time whose job never found room has not fired") {
   OnDemand store;
-  Schedule schedule;
-  schedule.name = "s";
-  schedule.revision = 1;
+  Schedule schedule = a_schedule();
   schedule.progress = {at_ms(100), 77, 4, 0, 0};
   auto saved = store.request(SaveSchedule{schedule});
   store.answer_to<ScheduleSaved>(saved);
   const auto room_for_one = memory_bytes(*bolt(1));
-  const ScheduleAdvance due{"s", 1, at_ms(100), {at_ms(200), 77, 5, 0, 0}};
-  auto fired = store.request(InsertJob{bolt(1), {}, room_for_one, due});
+  const ScheduleAdvance firing{"s", 1, at_ms(100), {at_ms(200), 77, 5, 0, 0}};
+  auto fired = store.request(InsertJob{bolt(1), {}, room_for_one, firing});
   auto other = store.request(InsertJob{bolt(2), {}, room_for_one});
   CHECK(store.answer_to<JobInserted>(fired).full);
   CHECK(store.answer_to<JobInserted>(other).runnable);
@@ -488,6 +500,30 @@ TEST_CASE("a due time whose job never found room has not fired") {
   CHECK(store.answer_to<SchedulesLoaded>(list).schedules.at(0).progress == missed);
   auto twice = store.request(AdvanceSchedule{{"s", 1, at_ms(100), missed}});
   CHECK_FALSE(store.answer_to<ScheduleAdvanced>(twice).applied);
+}
+
+TEST_CASE("a job whose customer was full after its schedule had advanced is added later") {
+  OnDemand store;
+  auto saved = store.request(SaveSchedule{a_schedule()});
+  store.answer_to<ScheduleSaved>(saved);
+  auto fired = store.request(InsertJob{bolt(1), {}, unbounded, due, CustomerRoom{1, unbounded}});
+  auto other = store.request(InsertJob{bolt(2), {}, unbounded});  // Before the schedule advances.
+  CHECK(store.answer_to<JobInserted>(fired).customer_full);
+  CHECK(store.answer_to<JobInserted>(other).runnable);
+  auto again = store.request(InsertJob{bolt(3), {}, unbounded, due});
+  CHECK(store.answer_to<JobInserted>(again).runnable);
+}
+
+TEST_CASE("a job for which there is no room does not advance its schedule") {
+  OnDemand store;
+  auto saved = store.request(SaveSchedule{a_schedule()});
+  store.answer_to<ScheduleSaved>(saved);
+  auto other = store.request(InsertJob{bolt(1), {}, unbounded});
+  store.answer_to<JobInserted>(other);
+  auto fired = store.request(InsertJob{bolt(2), {}, memory_bytes(*bolt(1)), due});
+  CHECK(store.answer_to<JobInserted>(fired).full);
+  auto list = store.request(LoadSchedules{"", false, 9});
+  CHECK(store.answer_to<SchedulesLoaded>(list).schedules.at(0).progress == a_schedule().progress);
 }
 
 TEST_CASE("jobs in memory enter their line in the order of their requests") {

@@ -40,7 +40,7 @@ class Compact(EndToEnd):
         for number in range(40):
             self.submit(a_job(str(number), delay_ms=10**9))
         self.assertEqual(self.indexed_id(), 0)
-        for number in range(40, 160):
+        for number in range(40, 60):
             self.submit(a_job(str(number), delay_ms=10**9))
         wait_until(self.indexed_id, "the oldest jobs are indexed in the file")
 

@@ -348,3 +348,18 @@ TEST_CASE("a store whose log lacks a commit does not open") {
   REQUIRE(std::holds_alternative<std::string>(opened));
   CHECK(std::get<std::string>(opened).find("celld.db-wal cannot be read") != std::string::npos);
 }
+
+TEST_CASE("a store behind a symbolic link does not open either if its log lacks a commit") {
+  const SampleLog log;
+  TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  auto bytes = log.whole;
+  bytes[wal_header_bytes + 100] ^= 1;
+  write_file(directory.path() / "real.db", log.unmoved);
+  write_file(directory.path() / "real.db-wal", bytes);
+  std::filesystem::create_symlink("real.db", directory.path() / "celld.db");
+  const auto opened = SqliteStore::open(options);
+  REQUIRE(std::holds_alternative<std::string>(opened));
+  CHECK(std::get<std::string>(opened).find("real.db-wal cannot be read") != std::string::npos);
+}

@@ -15,6 +15,7 @@
 
 #include "cells/model/quota.hpp"
 #include "src/repr_digest.hpp"
+#include "src/store/kept_jobs.hpp"
 #include "src/store/schema.hpp"
 #include "tests/unit/src/store/index_tables.hpp"
 #include "tests/unit/src/store/sqlite_under_test.hpp"
@@ -118,6 +119,18 @@ class TemporaryFiles {
 
   static inline std::vector<std::filesystem::path> paths_;
 };
+
+/// Opens the store. Fails unless that takes temporary files, which are all in its directory.
+void check_temporary_files(const SqliteOptions& options) {
+  const TemporaryFiles files;
+  const auto opened = SqliteStore::open(options);
+  REQUIRE(std::holds_alternative<SqliteStore>(opened));
+  CHECK_FALSE(files.paths().empty());
+  for (const auto& path : files.paths()) {
+    INFO(path.string());
+    CHECK(std::filesystem::equivalent(path.parent_path(), options.data_directory));
+  }
+}
 
 /// Selects all jobs with the columns that they have in this database.
 std::string all_jobs(Connection& connection) {
@@ -265,6 +278,18 @@ TEST_CASE("a database of each released version keeps all its jobs, overrides and
   }
 }
 
+TEST_CASE("jobs in memory that a celld of any released version has kept are read") {
+  const TemporaryDirectory directory;
+  const auto path = (directory.path() / "kept").string();
+  for (std::int64_t version = 1; version <= schema_version; ++version) {
+    INFO("version " << version);
+    const auto jobs = make_golden(path, version).query_integer("SELECT count(*) FROM jobs");
+    const auto read = read_kept_jobs(path);
+    REQUIRE(std::holds_alternative<StoreContent>(read));
+    CHECK(std::get<StoreContent>(read).jobs.size() == static_cast<std::size_t>(jobs));
+  }
+}
+
 TEST_CASE("the migration to version 4 indexes ended jobs that are still in their lines") {
   TemporaryDirectory directory;
   const auto path = (directory.path() / "celld.db").string();
@@ -360,14 +385,20 @@ TEST_CASE("the temporary files of a migration are beside the database") {
           "UPDATE jobs SET entity_id = hex(zeroblob(500000))"
           " WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT 4);"
           "UPDATE settings SET value = (SELECT max(id) FROM jobs) WHERE name = 'indexing_id'");
-  const TemporaryFiles files;
-  const auto opened = SqliteStore::open(options);
-  REQUIRE(std::holds_alternative<SqliteStore>(opened));
-  CHECK_FALSE(files.paths().empty());
-  for (const auto& path : files.paths()) {
-    INFO(path.string());
-    CHECK(std::filesystem::equivalent(path.parent_path(), directory.path()));
-  }
+  check_temporary_files(options);
+}
+
+TEST_CASE("the temporary files of a store that is made compact are beside the database") {
+  TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  options.compact = true;
+  // SQLite caches 16 MB of the new database in memory, and writes the rest to a file.
+  make_golden((directory.path() / options.path).string(), schema_version)
+      .execute(
+          "UPDATE jobs SET parameters = hex(zeroblob(3000000))"
+          " WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT 4)");
+  check_temporary_files(options);
 }
 
 TEST_CASE("the migration to version 14 keeps the keys in the buffers of version 12") {

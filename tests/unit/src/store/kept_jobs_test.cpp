@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "src/store/sqlite.hpp"
 #include "tests/unit/src/store/contract.hpp"
 #include "tests/unit/src/store/temporary_directory.hpp"
 
@@ -133,6 +134,18 @@ TEST_CASE("without jobs to keep there is no file, and removing it twice is no er
   CHECK(remove_kept_jobs(path).empty());
   CHECK_FALSE(std::filesystem::exists(path));
   CHECK(remove_kept_jobs(path).empty());
+}
+
+TEST_CASE("a file that a newer celld wrote is refused with the reason") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  MemoryJobs jobs;
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 1}))});
+  REQUIRE(write_kept_jobs(path, content_of(jobs), keep_all).empty());
+  Connection{path, Connection::Access::read_write}.execute("PRAGMA user_version = 1000");
+  const auto read = read_kept_jobs(path);
+  REQUIRE(std::holds_alternative<std::string>(read));
+  CHECK(std::get<std::string>(read).find("newer celld") != std::string::npos);
 }
 
 TEST_CASE("a file that cannot be read, written or removed is reported") {

@@ -56,6 +56,29 @@ std::int64_t query(const std::string& database, const char* sql) {
   return connection.query_integer(sql);
 }
 
+/// While it exists, SQLite's lock of checkpoints is taken, as while another process makes one.
+class CheckpointLock {
+ public:
+  explicit CheckpointLock(const std::string& database)
+      : connection_(database, Connection::Access::read_write) {
+    connection_.query_integer("SELECT count(*) FROM jobs");  // Opens the index, which has the lock.
+    sqlite3_file_control(connection_.handle(), nullptr, SQLITE_FCNTL_FILE_POINTER, &file_);
+    REQUIRE(change(SQLITE_SHM_LOCK) == SQLITE_OK);
+  }
+  ~CheckpointLock() { change(SQLITE_SHM_UNLOCK); }
+  CheckpointLock(const CheckpointLock&) = delete;
+  CheckpointLock& operator=(const CheckpointLock&) = delete;
+
+ private:
+  int change(int how) {
+    constexpr int checkpoint_lock = 1;  // WAL_CKPT_LOCK in SQLite's source.
+    return file_->pMethods->xShmLock(file_, checkpoint_lock, 1, how | SQLITE_SHM_EXCLUSIVE);
+  }
+
+  Connection connection_;
+  sqlite3_file* file_ = nullptr;
+};
+
 }  // namespace
 
 TEST_CASE("operations that arrive together are committed together") {
@@ -239,6 +262,25 @@ TEST_CASE("a second store on the same database is refused, whatever its director
   CHECK(open_error(other).empty());
 }
 
+TEST_CASE("each database has a secret of its own, which is the same at every start") {
+  const auto secret_in = [](const TemporaryDirectory& directory) {
+    SqliteOptions options;
+    options.data_directory = directory.path().string();
+    const auto opened = SqliteStore::open(options);
+    REQUIRE(std::holds_alternative<SqliteStore>(opened));
+    return std::get<SqliteStore>(opened).secret();
+  };
+  const TemporaryDirectory one;
+  const TemporaryDirectory other;
+  const auto secret = secret_in(one);
+  const auto other_secret = secret_in(other);
+  for (const std::size_t i : {0, 1}) {
+    CHECK(secret[i] != 0);
+    CHECK(other_secret[i] != secret[i]);
+  }
+  CHECK(secret_in(one) == secret);
+}
+
 TEST_CASE("a database in the place of an unfinished backup is refused, and stays") {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "celld-backup.partial";
@@ -359,8 +401,23 @@ TEST_CASE("a checkpoint runs when the write-ahead log is long, and keeps it shor
   options.commits.operations_max = 100;
   SqliteUnderTest under_test{options};
   CHECK(insert_at_once(under_test, 1, 5001) == 5000);
+  Client{under_test}.ask(LoadCells{});  // The writer has ended its last checkpoint before.
   CHECK(under_test.stats()->checkpoints > 3);
+  CHECK(under_test.statistics().checkpoints == under_test.stats()->checkpoints);
   CHECK(std::filesystem::file_size(under_test.database() + "-wal") < (8U << 20));
+}
+
+TEST_CASE("a checkpoint that another process makes at the same time is no failure") {
+  std::atomic<int> fatal{0};
+  SqliteOptions options;
+  options.wal_pages_max = 1;
+  options.events.on_fatal = [&](const std::string&) { ++fatal; };
+  SqliteUnderTest under_test{options};
+  const CheckpointLock lock{under_test.database()};
+  CHECK(insert_at_once(under_test, 1, 2) == 1);
+  CHECK(insert_at_once(under_test, 2, 3) == 1);
+  CHECK(under_test.stats()->checkpoints > 0);
+  CHECK(fatal == 0);
 }
 
 TEST_CASE("a write-ahead log that has grown during a long read is cut back afterwards") {
@@ -391,6 +448,7 @@ TEST_CASE("a write-ahead log that has grown during a long read is cut back after
 TEST_CASE("the statistics name the sizes of the database and of its write-ahead log") {
   SqliteUnderTest under_test;
   Client{under_test}.ask(InsertJob{job_of(1)});
+  CHECK(under_test.statistics().checkpoints == 0);
   const auto files = under_test.statistics().file_bytes;
   REQUIRE(files.size() == 2);
   CHECK(files[0].first == "database");

@@ -274,6 +274,17 @@ TEST_CASE("a job that fails in the middle of its line marks the one behind it") 
   });
 }
 
+TEST_CASE("a head that fails marks the next one, although that has a lower place") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    const auto head = insert_and_claim(client, sketch_job({.id = 5}), {1, 1});
+    for (const JobId id : {4, 6}) client.ask(InsertJob{sketch_job({.id = id})});
+    const auto recorded = client.ask(RecordJob{{1, 1}, failed(head)});
+    REQUIRE(recorded.follower);
+    CHECK(recorded.follower->id == 4);
+    CHECK(client.ask(FindJob{6}).job->failed_ahead == 0);
+  });
+}
+
 TEST_CASE("a job whose mark reaches as far already is not marked again") {
   with_each_store([](Client& client, StoreUnderTest&) {
     const auto first = insert_and_claim(client, sketch_job({.id = 1}), {1, 1});

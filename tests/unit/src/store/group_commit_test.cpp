@@ -101,6 +101,15 @@ TEST_CASE("a commit is bounded in bytes, which the next one counts anew") {
   CHECK(inserted_at_once(100, 107) == 6);  // Three, three, and one.
 }
 
+TEST_CASE("the ends of jobs count in the bytes of a commit") {
+  Store store{3 * approximate_bytes(*Store::job(1))};
+  for (JobId id = 1; id <= 7; ++id) store.insert(id);
+  const auto before = store.disk->commits();
+  for (JobId id = 1; id <= 7; ++id) store.send(RecordJob{{}, ended(Store::job(id))});
+  store.run();
+  CHECK(store.disk->commits() == before + 3);  // Three, three, and one.
+}
+
 TEST_CASE("an end alone is committed at once unless a submission had to wait for one before") {
   Store store;
   for (JobId id = 1; id <= 3; ++id) {

@@ -52,8 +52,8 @@ PROCESSORS = str(os.cpu_count() or 1)
 # The checks that could detect a mutant, by the beginning of its path: longer beginnings first, and
 # quicker checks first. "system/FILES" is those files of tests/system.
 PLANS = (
-    ("cells/model/", ("test_model", "test_actors", "simulation")),
-    ("cells/", ("test_actors", "simulation")),
+    ("cells/model/", ("test_model", "test_actors", "simulation", "system/test_memory_jobs")),
+    ("cells/", ("test_actors", "simulation", "system/test_memory_jobs")),
     ("src/store/", ("test_store", "test_actors", "simulation")),
     ("src/config/", ("test_config", "test_http_api", "system/test_(reload|command_line)")),
     ("src/json/", ("test_json", "test_config", "test_http_api")),

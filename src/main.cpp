@@ -30,6 +30,7 @@
 #include "src/logs/log.hpp"
 #include "src/providers/command/supervise.hpp"
 #include "src/providers/kinds.hpp"
+#include "src/reload_log.hpp"
 #include "src/service_manager.hpp"
 #include "src/standard_descriptors.hpp"
 #include "src/store/store.hpp"
@@ -127,10 +128,6 @@ bool take_socket(Arguments& arguments) {
   return false;
 }
 
-std::string place_of(const json::Fault& fault) {
-  return fault.pointer.empty() ? "(document)" : fault.pointer;
-}
-
 void print(const Arguments& arguments, const json::Fault& fault) {
   std::fprintf(stderr, "celld: %s: %s: %s\n", arguments.config_path.c_str(),
                place_of(fault).c_str(), fault.detail.c_str());
@@ -171,35 +168,6 @@ std::string serving_at(const Daemon& daemon) {
   return "serving at " + daemon.url();
 }
 
-void log_reload(logs::Log& log, const Arguments& arguments, const api::ReloadOutcome& outcome) {
-  if (const auto* faults = std::get_if<std::vector<json::Fault>>(&outcome)) {
-    for (const auto& fault : *faults) {
-      log.write(
-          Line(Level::error, arguments.config_path + ": " + place_of(fault) + ": " + fault.detail));
-    }
-    log.write({Level::error, "the configuration is unchanged"});
-    return;
-  }
-  if (std::holds_alternative<api::ReloadRefused>(outcome)) {
-    log.write({Level::warning, "the reload was interrupted by the shutdown; the next start uses " +
-                                   arguments.config_path});
-    return;
-  }
-  const auto& report = std::get<api::ReloadReport>(outcome);
-  log.write({Level::info, "the configuration was reloaded"});
-  for (const auto& pointer : report.changes.restart_required) {
-    log.write(
-        {Level::warning, arguments.config_path + ": " + pointer +
-                             " differs in the file; the change takes effect at the next start"});
-  }
-  for (const auto& masked : report.masked) {
-    Line line{Level::warning, "a value set by an administrator stays in force"};
-    line.text("cell", to_string(masked.cell)).text("setting", masked.setting);
-    line.text("in_force", api::limit_text(masked.in_force));
-    log.write(line.text("configured", api::limit_text(masked.configured)));
-  }
-}
-
 api::ReloadOutcome reload(Daemon& daemon, logs::Log& log, const Arguments& arguments) {
   service_manager::reloading();
   auto read = read_configuration(arguments);
@@ -209,7 +177,7 @@ api::ReloadOutcome reload(Daemon& daemon, logs::Log& log, const Arguments& argum
   } else {
     outcome = daemon.reload(std::get<config::Config>(read));
   }
-  log_reload(log, arguments, outcome);
+  log_reload(log, arguments.config_path, outcome);
   service_manager::ready(serving_at(daemon));
   return outcome;
 }

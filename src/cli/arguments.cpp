@@ -77,6 +77,10 @@ std::string duration_fault(const std::string& text) {
                               : in_quotes(text) + " is not a duration such as 250ms, 30s, 5m or 2h";
 }
 
+std::string empty_fault(const std::string& text) {
+  return text.empty() ? "the value is empty" : "";
+}
+
 std::string integer_fault(const std::string& text) {
   return parse_integer(text) ? "" : in_quotes(text) + " is not an integer";
 }

@@ -45,6 +45,8 @@ class Arguments {
 
 /// What is wrong with a value; empty when it is valid.
 std::string duration_fault(const std::string& text);
+/// A shell passes the value of a variable that is not set as an empty text.
+std::string empty_fault(const std::string& text);
 std::string integer_fault(const std::string& text);
 std::string moment_fault(const std::string& text);
 std::string pair_fault(const std::string& text);

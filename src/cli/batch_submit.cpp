@@ -144,6 +144,7 @@ class BatchSubmission {
                           .headers = {{"Content-Type", "application/x-ndjson"}},
                           .extra_time = held_back_max};
     bar_.begin(file_);
+    bytes_before_ = file_.bytes();
     try {
       const Answer answer = session_.client().upload(request, file_, [this] { bar_.show(file_); });
       bar_.clear();
@@ -181,11 +182,13 @@ class BatchSubmission {
               "lines these are, and send the others.");
     }
     if (!failure.may_pass() || !file_.has_kept(sent_.lowest()) || failures_ >= retries_) {
+      const bool sent_any = file_.bytes() > bytes_before_;
       throw Failure(ExitCode::unavailable,
                     std::string{failure.what()} +
-                        "\n  All lines that were sent have an `idempotency_key`: sending them "
-                        "again repeats no job. Still to be sent: " +
-                        rest_text() + ".");
+                        (sent_any ? "\n  All lines that were sent have an `idempotency_key`: "
+                                    "sending them again repeats no job."
+                                  : "\n  No line was sent this time.") +
+                        " Still to be sent: " + rest_text() + ".");
     }
     pause(failure.what(), pause_first * (1 << std::min<std::int64_t>(failures_, 6)));
   }
@@ -275,6 +278,7 @@ class BatchSubmission {
   const bool is_quiet_;
   SentLines sent_;  ///< By the last request, or to be sent by the next.
   const std::int64_t retries_;
+  std::uint64_t bytes_before_ = 0;  ///< Of the file, that were given before the last request.
   bool has_report_ = false;    ///< celld has read some lines.
   std::int64_t failures_ = 0;  ///< In a row, without progress.
   std::int64_t batches_ = 0;

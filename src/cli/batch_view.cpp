@@ -36,7 +36,7 @@ BatchTable::BatchTable()
     : table_({{"BATCH"},
               {"DONE", true},
               {"TOTAL", true},
-              {"QUEUED", true},
+              {"WAITING", true},
               {"RUNNING", true},
               {"RETRYING", true},
               {"SUCCEEDED", true},

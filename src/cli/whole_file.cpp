@@ -91,6 +91,8 @@ WholeFile::WholeFile(std::string path, bool replace)
     : path_(std::move(path)), partial_path_(path_ + ".partial"), replace_(replace) {
   struct stat status{};
   if (!replace_ && ::lstat(path_.c_str(), &status) == 0) throw exists(path_);
+  if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw usage_failure(cleaned(path_) + " is not a regular file; --force does not replace it");
 }
 
 WholeFile::~WholeFile() {

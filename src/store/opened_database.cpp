@@ -48,13 +48,34 @@ void rewrite(Connection& connection, const std::string& path) {
   connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
+/// SQLite keeps the log beside the real file.
+std::string real_path_of(const std::string& path) {
+  std::error_code failed;
+  auto real_path = std::filesystem::weakly_canonical(path, failed).string();
+  return failed ? path : real_path;
+}
+
+bool is_empty(const std::string& path) {
+  std::error_code failed;
+  const auto bytes = std::filesystem::file_size(path, failed);
+  return failed || bytes == 0;
+}
+
+/// Throws SqliteFailure if SQLite would drop commits of the write-ahead log without an error. It
+/// also drops a log whose database is missing or empty.
+void check_log(const std::string& path) {
+  const auto log = path + "-wal";
+  if (is_empty(path) && !is_empty(log)) {
+    throw SqliteFailure("it is missing or empty, but " + log +
+                        " has commits: restore both files, or move the log away");
+  }
+  if (lost_commits(path))
+    throw SqliteFailure("the database is damaged: commits in " + log + " cannot be read");
+}
+
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
   disable_memory_statistics();
-  std::error_code failed;
-  const auto real_path = std::filesystem::weakly_canonical(path, failed).string();
-  if (!failed && lost_commits(real_path)) {
-    throw SqliteFailure("the database is damaged: commits in " + real_path + "-wal cannot be read");
-  }
+  check_log(real_path_of(path));
   Connection connection{path, Connection::Access::read_write};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
   if (connection.query_text("PRAGMA journal_mode = WAL") != "wal") {
@@ -84,7 +105,8 @@ OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& 
       stats_(std::move(stats)),
       locks_(std::move(locks)),
       connection_(open_for_writing(path, options)),
-      jobs_(connection_, options.writes) {
+      jobs_(connection_, options.writes),
+      files_({real_path_of(path), real_path_of(path) + "-wal"}) {
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
 }
 
@@ -99,6 +121,8 @@ std::array<std::uint64_t, 2> OpenedDatabase::secret() {
 void OpenedDatabase::commit(std::size_t operations) {
   const auto begun = std::chrono::steady_clock::now();
   jobs_.commit();
+  if (const auto lost = files_.first_lost(); !lost.empty())
+    throw SqliteFailure(lost + " was removed or replaced while celld was using it");
   ++stats_->commits;
   if (!options_.events.on_commit) return;
   const auto took = std::chrono::steady_clock::now() - begun;

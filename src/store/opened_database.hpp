@@ -7,6 +7,7 @@
 #include <string>
 
 #include "src/store/file_lock.hpp"
+#include "src/store/named_files.hpp"
 #include "src/store/sqlite_jobs.hpp"
 #include "src/store/sqlite_store.hpp"
 
@@ -32,7 +33,8 @@ class OpenedDatabase {
   SqliteJobs& jobs() { return jobs_; }
   std::array<std::uint64_t, 2> secret();
 
-  /// Commits what this many operations have changed.
+  /// Commits what this many operations have changed. Throws SqliteFailure, also if the database or
+  /// its log has been removed or replaced.
   void commit(std::size_t operations);
   /// Runs a checkpoint once the write-ahead log exceeds `wal_pages_max`.
   void checkpoint_when_long();
@@ -47,6 +49,7 @@ class OpenedDatabase {
   DatabaseLocks locks_;
   Connection connection_;
   SqliteJobs jobs_;
+  const NamedFiles files_;
   std::int64_t wal_pages_ = 0;
 };
 

@@ -2,6 +2,7 @@
 it acknowledged."""
 
 import os
+import resource
 import shutil
 import subprocess
 import unittest
@@ -56,6 +57,20 @@ class FullDisk(unittest.TestCase):
         daemon = ShimmedDaemon(a_config(RETENTION_MS), self.directory, BYTES_MAX=ROOM_BYTES)
         accepted = self.fill(daemon)
         daemon.environment = {}
+        self.check(daemon, accepted)
+
+    def test_a_limit_on_the_size_of_files_ends_celld_and_loses_nothing(self):
+        daemon = ShimmedDaemon(a_config(RETENTION_MS), self.directory)
+        daemon.environment = {}
+        start = daemon.start
+
+        def start_with_limit():
+            start()
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE,
+                             (ROOM_BYTES, resource.RLIM_INFINITY))
+        daemon.start = start_with_limit
+        accepted = self.fill(daemon)
+        daemon.start = start
         self.check(daemon, accepted)
 
     def test_a_full_file_system_ends_celld_and_loses_nothing(self):

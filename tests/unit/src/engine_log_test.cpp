@@ -1,8 +1,6 @@
 // The events of the engine's probe become log lines with the right fields, and nothing else.
 #include "src/engine_log.hpp"
 
-#include <array>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,13 +8,13 @@
 
 #include "src/json/json.hpp"
 #include "tests/unit/catch.hpp"
+#include "tests/unit/src/logged_lines.hpp"
 
 namespace celld {
 namespace {
 
 using json::Value;
 using logs::Level;
-constexpr std::chrono::milliseconds patience{10'000};
 const cells::CellKey cell{"acme", "dns"};
 
 cells::Job a_job() {
@@ -42,24 +40,10 @@ cells::Job a_job() {
 /// The lines that `see` logs at `level`, without their times.
 template <class See>
 std::vector<Value> seen(Level level, See see) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
-  REQUIRE(file);
-  {
-    logs::Log log{{.level = level, .format = logs::Format::json}, file.get()};
+  return test::logged_lines(level, [&](logs::Log& log) {
     EngineLog probe{log};
     see(probe);
-    REQUIRE(log.finish(patience));
-  }
-  REQUIRE(std::fseek(file.get(), 0, SEEK_SET) == 0);
-  std::vector<Value> lines;
-  std::array<char, 4096> line{};
-  while (std::fgets(line.data(), line.size(), file.get()) != nullptr) {
-    auto parsed = json::parse(line.data());
-    REQUIRE(std::holds_alternative<json::Document>(parsed));
-    lines.push_back(std::get<json::Document>(std::move(parsed)).value);
-    lines.back().erase("time");
-  }
-  return lines;
+  });
 }
 
 void see_everything(EngineLog& probe) {

@@ -153,6 +153,11 @@ TEST_CASE("a file that appears meanwhile is replaced only if cellctl may") {
   CHECK(content_of(path.whole) == (replace ? "new" : "old"));
 }
 
+TEST_CASE("only a regular file is ever replaced") {
+  CHECK_THROWS_AS(WholeFile("/dev/null", true), Failure);
+  CHECK_THROWS_AS(WholeFile(std::filesystem::temp_directory_path(), true), Failure);
+}
+
 TEST_CASE("a file that another run writes is left alone") {
   const FreePath path;
   const int other = ::open(path.partial.c_str(), O_WRONLY | O_CREAT, 0600);

@@ -360,6 +360,50 @@ TEST_CASE("a full disk fails every request, is reported once, and acknowledges n
         static_cast<std::int64_t>(granted));
 }
 
+TEST_CASE("a store whose files lose their names acknowledges nothing more, and names the file") {
+  std::string reason;
+  std::atomic<int> fatal{0};
+  SqliteOptions options;
+  options.events.on_fatal = [&](const std::string& text) {
+    reason = text;
+    ++fatal;
+  };
+  SqliteUnderTest under_test{options};
+  REQUIRE(insert_at_once(under_test, 1, 2) == 1);
+  auto lost = under_test.database();
+  SECTION("the database is removed") {
+    std::filesystem::remove(lost);
+  }
+  SECTION("the database is replaced") {
+    std::filesystem::copy_file(lost, lost + ".copy");
+    std::filesystem::rename(lost + ".copy", lost);
+  }
+  SECTION("its log is removed") {
+    lost += "-wal";
+    std::filesystem::remove(lost);
+  }
+  CHECK(insert_at_once(under_test, 2, 3) == 0);
+  CHECK(fatal == 1);
+  CHECK(reason.find(lost + " was removed or replaced") != std::string::npos);
+}
+
+TEST_CASE("a log whose database is missing or empty is not dropped") {
+  SqliteUnderTest under_test;
+  REQUIRE(insert_at_once(under_test, 1, 2) == 1);
+  TemporaryDirectory directory;
+  const auto database = directory.path() / "celld.db";
+  std::filesystem::copy_file(under_test.database() + "-wal", database.string() + "-wal");
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  SECTION("missing") {}
+  SECTION("empty") {
+    std::ofstream{database};
+  }
+  CHECK(open_error(options).find("celld.db-wal has commits") != std::string::npos);
+  std::filesystem::resize_file(database.string() + "-wal", 0);
+  CHECK(open_error(options).empty());
+}
+
 TEST_CASE("the store waits for a database lock that another process holds briefly") {
   SqliteUnderTest under_test;
   Connection other{under_test.database(), Connection::Access::read_write};

@@ -156,6 +156,7 @@ class BatchSubmission {
         wait_to_repeat(answer);
         return std::nullopt;
       }
+      check_member(answer, "accepted");
       return Report{document_of(answer), answer.body, answer.retry_after};
     } catch (const NoAnswer& failure) {
       bar_.clear();
@@ -279,8 +280,8 @@ class BatchSubmission {
   SentLines sent_;  ///< By the last request, or to be sent by the next.
   const std::int64_t retries_;
   std::uint64_t bytes_before_ = 0;  ///< Of the file, that were given before the last request.
-  bool has_report_ = false;    ///< celld has read some lines.
-  std::int64_t failures_ = 0;  ///< In a row, without progress.
+  bool has_report_ = false;         ///< celld has read some lines.
+  std::int64_t failures_ = 0;       ///< In a row, without progress.
   std::int64_t batches_ = 0;
   std::int64_t accepted_ = 0;
   std::int64_t replayed_ = 0;

@@ -25,7 +25,7 @@ ExitCode batch_show(Session& session, const Arguments& arguments) {
   View view;
   BatchTable table;
   view.code = for_each_word(arguments.words(), [&](const std::string& id) {
-    const Answer answer = session.ask({.path = path_of(id)});
+    const Answer answer = session.ask({.path = path_of(id)}, "id");
     if (session.json()) {
       view.text += json_line(session, answer.body);
     } else {
@@ -45,7 +45,7 @@ ExitCode batch_watch(Session& session, const Arguments& arguments) {
   bool seen = false;
   for (;; rest(interval)) {
     try {
-      const Answer answer = session.ask({.path = path_of(id)});
+      const Answer answer = session.ask({.path = path_of(id)}, "id");
       const json::Value batch = document_of(answer);
       seen = true;
       if (session.json()) {
@@ -65,7 +65,7 @@ ExitCode batch_watch(Session& session, const Arguments& arguments) {
 
 ExitCode batch_cancel(Session& session, const Arguments& arguments) {
   return for_each_word(arguments.words(), [&](const std::string& id) {
-    const Answer answer = session.ask({.method = "POST", .path = path_of(id) + "/cancel"});
+    const Answer answer = session.ask({.method = "POST", .path = path_of(id) + "/cancel"}, "id");
     if (session.json()) {
       session.out().print_json(answer.body);
     } else {

@@ -25,7 +25,7 @@ std::string admin_path(const std::string& cell) {
 }
 
 ExitCode change(Session& session, const Request& request) {
-  const Answer answer = session.ask(request);
+  const Answer answer = session.ask(request, "customer");
   if (session.json()) {
     session.out().print_json(answer.body);
   } else {
@@ -43,7 +43,7 @@ ExitCode cell_get(Session& session, const Arguments& arguments) {
     View view;
     CellTable table;
     view.code = for_each_word(arguments.words(), [&](const std::string& cell) {
-      const Answer answer = session.ask({.path = cell_path("/v1/cells/", cell)});
+      const Answer answer = session.ask({.path = cell_path("/v1/cells/", cell)}, "customer");
       if (session.json()) {
         view.text += json_line(session, answer.body);
       } else {

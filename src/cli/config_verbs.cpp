@@ -90,7 +90,7 @@ ExitCode config_check(Session& session, const Arguments& arguments) {
 }
 
 ExitCode config_show(Session& session, const Arguments&) {
-  const Answer answer = session.ask({.path = "/v1/admin/config"});
+  const Answer answer = session.ask({.path = "/v1/admin/config"}, "cells");
   constexpr int indentation = 2;
   const json::Value document = document_of(answer);
   session.out().print_json(session.json() ? answer.body

@@ -54,7 +54,7 @@ ExitCode wait_for(Session& session, const std::string& id, const Deadline& deadl
     return !has_ended(job);
   });
   if (end == FollowEnd::nothing_more || job.is_null()) {
-    const Answer answer = session.ask({.path = "/v1/jobs/" + url_encoded(id)});
+    const Answer answer = session.ask({.path = "/v1/jobs/" + url_encoded(id)}, "id");
     job = document_of(answer);
     data = answer.body;
   }

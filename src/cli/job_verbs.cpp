@@ -46,7 +46,7 @@ ExitCode job_get(Session& session, const Arguments& arguments) {
   return show(session, arguments, [&] {
     View view{.final = true};
     view.code = for_each_word(arguments.words(), [&](const std::string& id) {
-      const Answer answer = session.ask({.path = job_path(id)});
+      const Answer answer = session.ask({.path = job_path(id)}, "id");
       const json::Value job = document_of(answer);
       if (session.json()) {
         view.text += json_line(session, answer.body);
@@ -100,7 +100,8 @@ void add_job_action(Commands& commands, const std::string& name, const std::stri
                     const std::string& details) {
   const auto post = [name](Session& session, const Arguments& arguments) {
     return for_each_word(arguments.words(), [&](const std::string& id) {
-      const Answer answer = session.ask({.method = "POST", .path = job_path(id) + "/" + name});
+      const Answer answer =
+          session.ask({.method = "POST", .path = job_path(id) + "/" + name}, "id");
       if (session.json()) {
         session.out().print_json(answer.body);
       } else {

@@ -36,7 +36,7 @@ std::size_t wanted(const PageQuery& query) {
 }
 
 Answer ask_for_page(Session& session, const Listing& listing, const PageQuery& query) {
-  return session.ask({.path = listing.path + query_of(query)});
+  return session.ask({.path = listing.path + query_of(query)}, "items");
 }
 
 }  // namespace

@@ -44,6 +44,12 @@ bool is_problem(const Answer& answer) {
   return document && !text_at(*document, {"title"}).empty();
 }
 
+void check_member(const Answer& answer, std::string_view member) {
+  const auto document = parse_answer(answer.body);
+  if (!document || !document->is_object() || !document->contains(member))
+    throw Failure(ExitCode::unavailable, text_of_foreign_answer(answer));
+}
+
 Failure failure_of(const Answer& answer) {
   if (!is_problem(answer)) return {ExitCode::unavailable, text_of_foreign_answer(answer)};
   std::string text = text_of_problem(*parse_answer(answer.body), answer.status);

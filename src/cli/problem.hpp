@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "src/cli/client.hpp"
 
@@ -14,5 +15,9 @@ bool is_problem(const Answer& answer);
 /// status, then its detail, then each fault with its pointer, one per line. For a response that is
 /// not a problem document, the text has the status and the beginning of the body.
 Failure failure_of(const Answer& answer);
+
+/// Throws a Failure unless a 2xx response is a document with this member, as celld's always is:
+/// something else has answered in its place.
+void check_member(const Answer& answer, std::string_view member);
 
 }  // namespace celld::cli

@@ -63,7 +63,7 @@ ExitCode show_quota(Session& session, const Answer& answer) {
 
 ExitCode quota_show(Session& session, const Arguments& arguments) {
   const auto path = cell_path("/v1/cells/", arguments.words().front());
-  return show_quota(session, session.ask({.path = path}));
+  return show_quota(session, session.ask({.path = path}, "customer"));
 }
 
 json::Value value_of(const std::string& limit, const std::string& text) {
@@ -87,7 +87,7 @@ ExitCode quota_set(Session& session, const Arguments& arguments) {
   const auto put = [&body](const std::string& limit, json::Value value) {
     body[pointer_of(limit)] = std::move(value);
   };
-  const auto cell = session.ask({.path = cell_path("/v1/cells/", words.front())});
+  const auto cell = session.ask({.path = cell_path("/v1/cells/", words.front())}, "customer");
   const auto document = document_of(cell);
   for (const auto& [name, value] : member_at(document, {"overrides"}).items()) {
     if (std::find(limits.begin(), limits.end(), name) != limits.end()) put(name, value);
@@ -104,13 +104,13 @@ ExitCode quota_set(Session& session, const Arguments& arguments) {
     put(limit, value_of(limit, text));
   }
   const auto path = cell_path("/v1/admin/cells/", words.front()) + "/quota";
-  return show_quota(session,
-                    session.ask({.method = "PUT", .path = path, .body = json::dump(body)}));
+  return show_quota(
+      session, session.ask({.method = "PUT", .path = path, .body = json::dump(body)}, "customer"));
 }
 
 ExitCode quota_reset(Session& session, const Arguments& arguments) {
   const auto path = cell_path("/v1/admin/cells/", arguments.words().front()) + "/quota";
-  return show_quota(session, session.ask({.method = "DELETE", .path = path}));
+  return show_quota(session, session.ask({.method = "DELETE", .path = path}, "customer"));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace {
 constexpr milliseconds moving_time = std::chrono::minutes(10);
 
 ExitCode reload(Session& session, const Arguments&) {
-  const Answer answer =
-      session.ask({.method = "POST", .path = "/v1/admin/reload", .extra_time = moving_time});
+  const Answer answer = session.ask(
+      {.method = "POST", .path = "/v1/admin/reload", .extra_time = moving_time}, "changed");
   if (session.json()) {
     session.out().print_json(answer.body);
   } else {

@@ -33,7 +33,8 @@ void report(Session& session, const Answer& answer) {
 }
 
 Answer put(Session& session, const std::string& name, const json::Value& schedule) {
-  return session.ask({.method = "PUT", .path = path_of(name), .body = json::dump(schedule)});
+  return session.ask({.method = "PUT", .path = path_of(name), .body = json::dump(schedule)},
+                     "name");
 }
 
 ExitCode schedule_list(Session& session, const Arguments& arguments) {
@@ -44,7 +45,7 @@ ExitCode schedule_get(Session& session, const Arguments& arguments) {
   return show(session, arguments, [&] {
     View view;
     view.code = for_each_word(arguments.words(), [&](const std::string& name) {
-      const Answer answer = session.ask({.path = path_of(name)});
+      const Answer answer = session.ask({.path = path_of(name)}, "name");
       if (session.json()) {
         view.text += json_line(session, answer.body);
       } else {
@@ -74,7 +75,7 @@ ExitCode schedule_set(Session& session, const Arguments& arguments) {
 /// Reads the schedule and writes it back.
 ExitCode change_paused(Session& session, const Arguments& arguments, bool paused) {
   return for_each_word(arguments.words(), [&](const std::string& name) {
-    json::Value schedule = document_of(session.ask({.path = path_of(name)}));
+    json::Value schedule = document_of(session.ask({.path = path_of(name)}, "name"));
     for (const char* member :
          {"name", "configured", "next_run_at", "last_job", "fired", "skipped", "missed"})
       schedule.erase(member);
@@ -94,7 +95,7 @@ ExitCode schedule_resume(Session& session, const Arguments& arguments) {
 
 ExitCode schedule_delete(Session& session, const Arguments& arguments) {
   return for_each_word(arguments.words(), [&](const std::string& name) {
-    const Answer answer = session.ask({.method = "DELETE", .path = path_of(name)});
+    const Answer answer = session.ask({.method = "DELETE", .path = path_of(name)}, "name");
     if (session.json()) {
       session.out().print_json(answer.body);
     } else {

@@ -16,7 +16,8 @@ ExitCode service_show(Session& session, const Arguments& arguments) {
   return show(session, arguments, [&] {
     View view;
     view.code = for_each_word(arguments.words(), [&](const std::string& service) {
-      const Answer answer = session.ask({.path = "/v1/services/" + url_encoded(service)});
+      const Answer answer =
+          session.ask({.path = "/v1/services/" + url_encoded(service)}, "service");
       if (session.json()) {
         view.text += json_line(session, answer.body);
       } else {
@@ -32,7 +33,8 @@ ExitCode service_show(Session& session, const Arguments& arguments) {
 ExitCode service_reset(Session& session, const Arguments& arguments) {
   return for_each_word(arguments.words(), [&](const std::string& service) {
     const Answer answer = session.ask(
-        {.method = "POST", .path = "/v1/admin/services/" + url_encoded(service) + "/reset"});
+        {.method = "POST", .path = "/v1/admin/services/" + url_encoded(service) + "/reset"},
+        "service");
     if (session.json()) {
       session.out().print_json(answer.body);
     } else {

@@ -70,9 +70,10 @@ Client& Session::client() {
   return *client_;
 }
 
-Answer Session::ask(const Request& request) {
+Answer Session::ask(const Request& request, std::string_view member) {
   Answer answer = client().send(request);
   if (!answer.succeeded()) throw failure_of(answer);
+  check_member(answer, member);
   return answer;
 }
 

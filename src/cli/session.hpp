@@ -25,8 +25,9 @@ class Session {
   /// Connects on first use. Throws as `connection` does.
   Client& client();
 
-  /// Sends the request. Returns a 2xx response; throws a Failure for any other.
-  Answer ask(const Request& request);
+  /// Sends the request. Returns a 2xx response whose document has this member; throws a Failure for
+  /// any other.
+  Answer ask(const Request& request, std::string_view member);
 
  private:
   const Arguments& arguments_;

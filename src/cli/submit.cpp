@@ -64,7 +64,10 @@ class Submission {
       std::string reason;
       try {
         Answer answer = session_.client().send(request);
-        if (answer.succeeded()) return answer;
+        if (answer.succeeded()) {
+          check_member(answer, "id");
+          return answer;
+        }
         const Failure failure = failure_of(answer);
         const bool temporary = answer.status == 503 || answer.status == 429;
         if (const auto asked = answer.retry_after)

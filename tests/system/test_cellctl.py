@@ -206,6 +206,21 @@ class Repeating(CellctlTest):
             done = self.run_cellctl(*arguments, "--url", nowhere, code=UNAVAILABLE)
             self.assertIn(f"celld does not answer at {nowhere}", done.stderr)
 
+    def test_json_that_is_not_of_celld_is_no_success(self):
+        job = ("--customer", "a", "--product", "p", "--action", "x", "--entity", "t/1",
+               "--service", "s")
+        for arguments in (("submit", *job), ("job", "get", "x"), ("job", "cancel", "x"),
+                          ("job", "list"), ("cell", "get", "a/b"), ("cell", "pause", "a/b"),
+                          ("quota", "show", "a/b"), ("schedule", "delete", "x"),
+                          ("schedule", "pause", "x"), ("service", "reset", "x"), ("reload",),
+                          ("batch", "show", "x"), ("batch", "cancel", "x"), ("config", "show"),
+                          ("--json", "cell", "list")):
+            with self.subTest(arguments=arguments):
+                url, _ = self.canned((200, {}, b'{"properties": {"x": 1}}'))
+                done = self.run_cellctl(*arguments, "--url", url, code=UNAVAILABLE)
+                self.assertIn("unexpected response, not from celld (200)", done.stderr)
+                self.assertEqual(done.stdout, "")
+
     def test_a_response_of_another_server_is_reported_and_harmless(self):
         url, _ = self.canned((200, {}, b"<html>\x1b[2J"))
         done = self.run_cellctl("job", "list", "--url", url, code=UNAVAILABLE)
@@ -662,11 +677,11 @@ class Schedules(CellctlTest):
 
 
 class Slow(Canned):
-    """Answers every request with an empty document, after a second."""
+    """Answers every request as if a reload had changed nothing, after a second."""
 
     def response(self):
         time.sleep(1)
-        return 200, {"Content-Type": "application/json"}, b"{}"
+        return 200, {"Content-Type": "application/json"}, b'{"changed": {}}'
 
 
 class Configuration(CellctlTest):

@@ -1,6 +1,11 @@
 #include "src/store/opened_database.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "src/store/page_checksums.hpp"
@@ -61,6 +66,16 @@ bool is_empty(const std::string& path) {
   return failed || bytes == 0;
 }
 
+/// Throws SqliteFailure if one of the files exists and this user may not write to it, which SQLite
+/// would tell only once it writes.
+void check_writable(const std::string& path) {
+  for (const auto& file : {path, path + "-wal"}) {
+    if (::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0 || errno == ENOENT) continue;
+    throw SqliteFailure("celld cannot write to " + file + ": " +
+                        std::generic_category().message(errno));
+  }
+}
+
 /// Throws SqliteFailure if SQLite would drop commits of the write-ahead log without an error. It
 /// also drops a log whose database is missing or empty.
 void check_log(const std::string& path) {
@@ -75,6 +90,7 @@ void check_log(const std::string& path) {
 
 Connection open_for_writing(const std::string& path, const SqliteOptions& options) {
   disable_memory_statistics();
+  check_writable(real_path_of(path));
   check_log(real_path_of(path));
   Connection connection{path, Connection::Access::read_write};
   sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);

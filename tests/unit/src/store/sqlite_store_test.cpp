@@ -597,6 +597,29 @@ TEST_CASE("a database whose directory cannot be synced is refused with the reaso
   CHECK(error.find("cannot sync " + options.data_directory) != std::string::npos);
 }
 
+TEST_CASE("a database that belongs to another user is refused with the reason") {
+  SqliteUnderTest under_test;
+  const TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  std::filesystem::copy_file(under_test.database(), directory.path() / "celld.db");
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+  constexpr auto read_only = static_cast<std::filesystem::perms>(0444);
+  std::filesystem::permissions(directory.path() / "celld.db", read_only);
+  // Root can write to each file, unless its thread acts on files as another user.
+  constexpr uid_t other_user = 65534;
+  const int user = ::setfsuid(other_user);
+  const bool is_reachable = std::ofstream{directory.path() / "probe"}.good();
+  const auto error = open_error(options);
+  ::setfsuid(static_cast<uid_t>(user));
+  if (!is_reachable) {
+    std::cerr << "not judged: another user does not reach the directory\n";
+    return;
+  }
+  CHECK(error.find("celld cannot write to " + options.data_directory + "/celld.db") !=
+        std::string::npos);
+}
+
 TEST_CASE("migrating twice changes nothing the second time") {
   TemporaryDirectory directory;
   Connection connection{(directory.path() / "x.db").string(), Connection::Access::read_write};

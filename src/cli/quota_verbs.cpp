@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -92,6 +93,7 @@ ExitCode quota_set(Session& session, const Arguments& arguments) {
   for (const auto& [name, value] : member_at(document, {"overrides"}).items()) {
     if (std::find(limits.begin(), limits.end(), name) != limits.end()) put(name, value);
   }
+  std::set<std::string> named;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     if (word->find('=') == std::string::npos) {
       throw usage_failure("'" + cleaned(*word) + "' must be LIMIT=VALUE");
@@ -101,6 +103,7 @@ ExitCode quota_set(Session& session, const Arguments& arguments) {
       throw usage_failure("'" + cleaned(limit) +
                           "' is not a limit: see cellctl quota show CUSTOMER/PRODUCT");
     }
+    if (!named.insert(limit).second) throw usage_failure("'" + limit + "' is named twice");
     put(limit, value_of(limit, text));
   }
   const auto path = cell_path("/v1/admin/cells/", words.front()) + "/quota";

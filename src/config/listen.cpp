@@ -32,7 +32,11 @@ Listen read_object(const json::Value& value, bool checks_host, Faults& faults) {
   Listen listen;
   json::ObjectReader reader(value, "/listen", faults);
   if (auto host = reader.string("host", 1, 255)) {
-    if (checks_host && !is_loopback(*host)) reader.fault("host", std::string(loopback_rule));
+    if (host->front() == '[') {
+      reader.fault("host", "must be without brackets");
+    } else if (checks_host && !is_loopback(*host)) {
+      reader.fault("host", std::string(loopback_rule));
+    }
     listen.host = std::move(*host);
   }
   if (const auto port = reader.integer("port", 0, 65535))

@@ -108,6 +108,9 @@ std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading)
       one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
           static_cast<double>(reading.store.checkpoints)),
       store_files(reading.store),
+      one(gauges("celld_store_free_bytes",
+                 "Space that celld may still use on the file system of the database."),
+          static_cast<double>(reading.store.free_bytes)),
       one(gauges("celld_job_memory_bytes", "Memory that jobs in memory take."),
           static_cast<double>(reading.store.job_memory_bytes)),
   };

@@ -137,8 +137,12 @@ std::function<StoreStatistics()> SqliteStore::statistics() const {
       const auto size = std::filesystem::file_size(file, failed);
       return failed ? 0 : size;  // There is no write-ahead log, for example.
     };
+    std::error_code failed;
+    const auto space = std::filesystem::space(path, failed);
     return StoreStatistics{stats->checkpoints.load(),
-                           {{"database", bytes(path)}, {"log", bytes(path + "-wal")}}};
+                           {{"database", bytes(path)}, {"log", bytes(path + "-wal")}},
+                           0,
+                           failed ? 0 : space.available};
   };
 }
 

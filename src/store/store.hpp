@@ -41,6 +41,7 @@ struct StoreStatistics {
   /// The sizes of the store's files, by what they hold ("database", "log").
   std::vector<std::pair<std::string, std::uint64_t>> file_bytes;
   std::uint64_t job_memory_bytes = 0;  ///< What jobs in memory take.
+  std::uint64_t free_bytes = 0;        ///< Of the database's file system; 0 if unknown.
 };
 
 struct SharedMemory;

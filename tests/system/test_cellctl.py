@@ -602,6 +602,8 @@ class Cells(CellctlTest):
             done = self.run_cellctl("quota", "set", "acme/*", "queue.max_bytes=70000", wrong,
                                     code=USAGE)
             self.assertIn(words, done.stderr)
+        self.run_cellctl("quota", "set", "acme/*", "queue.max_jobs=5", "queue.max_jobs=6",
+                         code=USAGE)
         done = self.run_cellctl("quota", "set", "acme/*", "queue.max_jobs", code=USAGE)
         self.assertIn("'queue.max_jobs' must be LIMIT=VALUE", done.stderr)
         done = self.run_cellctl("quota", "set", "acme/*", "queue.max_jobs=none", code=REFUSED)

@@ -84,6 +84,17 @@ TEST_CASE("each line about an attempt, a wait or an end names the service and th
   }
 }
 
+TEST_CASE("how long an attempt ran is logged unless a crash has cut it short") {
+  using Kind = cells::AttemptEnd::Kind;
+  for (const auto kind : {Kind::succeeded, Kind::interrupted}) {
+    const auto lines = seen(Level::debug, [&](EngineLog& probe) {
+      probe.attempt_ended(a_job(), kind, cells::AbortCause::none, cells::microseconds{6000});
+    });
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].contains("ran_ms") == (kind == Kind::succeeded));
+  }
+}
+
 TEST_CASE("by default, only failures and warnings are logged") {
   const auto lines = seen(Level::info, see_everything);
   REQUIRE(lines.size() == 2);

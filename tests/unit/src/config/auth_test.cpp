@@ -164,6 +164,8 @@ TEST_CASE("with tokens celld may listen on any host") {
   const std::string tokens = auth(token("a", digest_a));
   CHECK(good(R"("listen":{"host":"0.0.0.0"},)" + tokens).listen.host == "0.0.0.0");
   CHECK(good(tokens, {.listen = "[::]:1"}).listen.host == "::");
+  CHECK(bad(R"("listen":{"host":"[::1]"})") ==
+        Faults{{"/listen/host", "must be without brackets"}});
 }
 
 TEST_CASE("faulty tokens do not cause a fault at the host") {

@@ -273,7 +273,7 @@ TEST_CASE("the daemon's readings and commits are exported") {
   Metrics metrics{{}, "1.2.3"};
   metrics.committed({3, std::chrono::microseconds{200}});
   const auto text = metrics.text(
-      {}, {true, 5, 100, 2, 3, {{"accepted", 6}}, {4, {{"database", 7}, {"log", 0}}, 77}});
+      {}, {true, 5, 100, 2, 3, {{"accepted", 6}}, {4, {{"database", 7}, {"log", 0}}, 77, 99}});
   for (const auto* line : {
            R"~(celld_build_info{version="1.2.3"} 1)~",
            "celld_ready 1",
@@ -284,6 +284,7 @@ TEST_CASE("the daemon's readings and commits are exported") {
            R"~(celld_batch_lines_total{outcome="accepted"} 6)~",
            "celld_store_checkpoints_total 4",
            "celld_job_memory_bytes 77",
+           "celld_store_free_bytes 99",
            R"~(celld_store_file_bytes{file="log"} 0)~",
            R"~(celld_store_commit_seconds_bucket{le="0.0001"} 0)~",
            R"~(celld_store_commit_seconds_bucket{le="0.00025"} 1)~",

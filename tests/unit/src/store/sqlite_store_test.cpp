@@ -493,6 +493,9 @@ TEST_CASE("the statistics name the sizes of the database and of its write-ahead 
   SqliteUnderTest under_test;
   Client{under_test}.ask(InsertJob{job_of(1)});
   CHECK(under_test.statistics().checkpoints == 0);
+  const auto free = under_test.statistics().free_bytes;
+  CHECK(free > 0);
+  CHECK(free <= std::filesystem::space(under_test.data_directory()).capacity);
   const auto files = under_test.statistics().file_bytes;
   REQUIRE(files.size() == 2);
   CHECK(files[0].first == "database");

@@ -178,7 +178,7 @@ CLI::Option* add_word(CLI::App& verb, const std::string& name, const std::string
 
 CLI::Option* add_value(CLI::App& verb, const std::string& names, const std::string& type,
                        const std::string& help) {
-  CLI::Option* option = verb.add_option(names, help)->type_name(type)->check(empty_fault);
+  CLI::Option* option = verb.add_option(names, help)->type_name(type);
   if (type == "DURATION") option->check(duration_fault);
   if (type == "TIME") option->check(moment_fault);
   if (type == "KEY=VALUE") option->check(pair_fault);

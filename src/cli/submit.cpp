@@ -171,7 +171,7 @@ void add_submit(Commands& commands) {
       submit);
   add_job_flags(verb);
   add_time_flags(verb);
-  add_value(verb, "--key", "KEY", "use this idempotency key (random)");
+  add_value(verb, "--key", "KEY", "use this idempotency key (random)")->check(empty_fault);
   add_value(verb, "--retries", "N", "send the job again at most N times (3)")->check(integer_fault);
   add_optional_duration(verb, "--wait",
                         "wait until the job ends, or for this long; exit code is the outcome");

@@ -135,7 +135,7 @@ class Submitting(CellctlTest):
                 (("submit", "-f", "-"), b'{"a": 1,'), (("submit", "-f", "-"), b""),
                 (("submit", "-f", "/nowhere"), None), (("submit", "-f", "-"), b'{"a":1,"a":2}'),
                 (("submit", "--entity", "zone"), None), (("submit", "--delay", "soon"), None),
-                (("submit", "--key", ""), None), (("job", "list", "--customer="), None),
+                (("submit", "--key", ""), None), (("submit", "--key="), None),
                 (("submit", "--nope"), None), (("job",), None), ((), None),
                 (("cell", "get", "acme"), None), (("cell", "resize", "acme/dns"), None),
                 (("cell", "resize", "acme/dns", "many"), None),

@@ -23,9 +23,9 @@ TEST_CASE("a batch is one line with its jobs by state") {
   BatchTable table;
   table.add(a_batch());
   CHECK(table.text({}) ==
-        "BATCH          DONE  TOTAL  QUEUED  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  "
+        "BATCH          DONE  TOTAL  WAITING  RUNNING  RETRYING  SUCCEEDED  FAILED  CANCELLED  "
         "FORGOTTEN\n"
-        "06f3k9v2m8qzr   42%      7       3        1         0          2       1          0"
+        "06f3k9v2m8qzr   42%      7        3        1         0          2       1          0"
         "          0\n");
 }
 

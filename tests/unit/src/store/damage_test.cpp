@@ -343,6 +343,7 @@ TEST_CASE("a store whose log lacks a commit does not open") {
   options.data_directory = directory.path().string();
   auto bytes = log.whole;
   bytes[wal_header_bytes + 100] ^= 1;
+  write_file(directory.path() / "celld.db", log.unmoved);
   write_file(directory.path() / "celld.db-wal", bytes);
   const auto opened = SqliteStore::open(options);
   REQUIRE(std::holds_alternative<std::string>(opened));

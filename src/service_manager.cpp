@@ -2,11 +2,17 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
+#include <string_view>
 #include <system_error>
 
 #include <systemd/sd-daemon.h>
@@ -36,8 +42,28 @@ std::string monotonic_us() {
   return std::to_string(static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000);
 }
 
+/// How long the service manager may leave its queue of messages full. sd_notify() would wait
+/// without end, on the thread that handles signals.
+constexpr int notify_patience_ms = 1000;
+
+/// Sends a message as sd_notify(3) describes, or drops it if nobody reads.
 void notify(const std::string& message) {
-  ::sd_notify(0, message.c_str());
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string_view name = path == nullptr ? "" : path;
+  if (name.size() < 2 || name.size() >= sizeof address.sun_path) return;
+  name.copy(address.sun_path, name.size());
+  if (name.front() == '@') address.sun_path[0] = '\0';
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return;
+  pollfd room{descriptor, POLLOUT, 0};
+  if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+      ::poll(&room, 1, notify_patience_ms) > 0) {
+    ::send(descriptor, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+  ::close(descriptor);
 }
 
 }  // namespace

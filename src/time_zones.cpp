@@ -39,6 +39,19 @@ class Zone final : public cells::TimeZone {
   const date::time_zone& zone_;  ///< Lives as long as the process.
 };
 
+/// Null: there is none of this name. Throws if its file cannot be read, which the library would do
+/// only at the first use.
+const date::time_zone* locate(std::string_view name) {
+  const date::time_zone* zone = nullptr;
+  try {
+    zone = date::locate_zone(std::string{name});
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+  zone->get_info(date::sys_seconds{});
+  return zone;
+}
+
 bool has_database() {
   try {
     date::get_tzdb();
@@ -53,7 +66,8 @@ bool has_database() {
 std::shared_ptr<const cells::TimeZone> SystemTimeZones::find(std::string_view name) const {
   if (name == "UTC") return std::make_shared<Utc>();
   try {
-    return std::make_shared<Zone>(*date::locate_zone(std::string{name}));
+    const auto* zone = locate(name);
+    return zone == nullptr ? nullptr : std::make_shared<Zone>(*zone);
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -64,7 +78,13 @@ std::string time_zone_fault(const std::string& name) {
   if (!has_database()) {
     return "cannot be used: this machine has no time zone database (Debian's package tzdata)";
   }
-  return "is not in the time zone database of this machine";
+  try {
+    if (locate(name) == nullptr) return "is not in the time zone database of this machine";
+  } catch (const std::exception& error) {
+    return std::string("cannot be read from the time zone database of this machine: ") +
+           error.what();
+  }
+  return "";  // It can be read by now.
 }
 
 }  // namespace celld

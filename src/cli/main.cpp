@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == celld::providers::supervise_argument)
     return celld::providers::supervise_commands();
   std::signal(SIGPIPE, SIG_IGN);  // A broken connection is an ordinary error. See Output::print.
+  std::signal(SIGXFSZ, SIG_IGN);  // So is a limit on the size of files.
   ExitCode code = ExitCode::ok;
   try {
     code = run({argv + 1, argv + argc});

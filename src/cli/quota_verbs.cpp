@@ -103,8 +103,8 @@ ExitCode quota_set(Session& session, const Arguments& arguments) {
       throw usage_failure("'" + cleaned(limit) +
                           "' is not a limit: see cellctl quota show CUSTOMER/PRODUCT");
     }
-    if (!named.insert(limit).second) throw usage_failure("'" + limit + "' is named twice");
     put(limit, value_of(limit, text));
+    if (!named.insert(limit).second) throw usage_failure("'" + limit + "' is named twice");
   }
   const auto path = cell_path("/v1/admin/cells/", words.front()) + "/quota";
   return show_quota(

@@ -17,18 +17,29 @@ constexpr std::chrono::milliseconds linger_timeout{2000};
 /// Time budget per round for connections that can wait: this much, or as much as urgent connections
 /// just used, whichever is longer.
 constexpr std::chrono::microseconds deferred_work_min{500};
+/// How long clients wait at the listening socket when there is no descriptor even to refuse them.
+constexpr std::chrono::milliseconds listening_pause{100};
 
 FileDescriptor spare_descriptor() {
   return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-void watch(int epoll, int fd, std::uint32_t events, void* tag) {
+void control(int epoll, int operation, int fd, std::uint32_t events, void* tag) {
   epoll_event event{};
   event.events = events;
   event.data.ptr = tag;
-  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+  if (::epoll_ctl(epoll, operation, fd, &event) != 0) {
     throw std::system_error(errno, std::generic_category(), "epoll_ctl");
   }
+}
+
+void watch(int epoll, int fd, std::uint32_t events, void* tag) {
+  control(epoll, EPOLL_CTL_ADD, fd, events, tag);
+}
+
+/// Whether accept() has failed for lack of descriptors or memory.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
 bool is_past(SteadyTime time) {
@@ -113,6 +124,7 @@ void Poller::run() {
     take_notices();
     continue_reading();
     expire_deadlines();
+    listen_again();
     grant_room();
     close_stalled();
     serve_requests();
@@ -147,7 +159,7 @@ void Poller::wait_for_events() {
 int Poller::timeout_ms() const {
   auto earliest = loop_.deadlines.earliest();
   if (const auto due = next_give_up()) earliest = std::min(earliest.value_or(*due), *due);
-  for (const auto& due : {hand_over_until_, shutdown_until_}) {
+  for (const auto& due : {hand_over_until_, shutdown_until_, listens_again_at_}) {
     if (due) earliest = std::min(earliest.value_or(*due), *due);
   }
   if (!earliest) return -1;
@@ -244,19 +256,32 @@ bool Poller::accept_client() {
     add(std::move(client));
     return true;
   }
-  if (client.error == EMFILE || client.error == ENFILE) {
-    shed_client();
-    return false;
-  }
-  return client.error == ECONNABORTED || client.error == EINTR;
+  if (client.error == ECONNABORTED || client.error == EINTR) return true;
+  if (is_shortage(client.error) && !shed_client()) pause_listening();
+  return false;
 }
 
 /// Accepts a client with the spare descriptor and closes it: a client that is left waiting would
-/// wake the poller again and again.
-void Poller::shed_client() {
+/// wake the poller again and again. False: there is still no descriptor, or no memory.
+bool Poller::shed_client() {
   spare_.reset();
-  accept_from(listening_.get());
+  const auto shed = accept_from(listening_.get());
   spare_ = spare_descriptor();
+  return spare_ && (shed.socket || shed.error == EAGAIN);
+}
+
+/// Clients wait until descriptors may have become free.
+void Poller::pause_listening() {
+  control(epoll_.get(), EPOLL_CTL_MOD, listening_.get(), 0, &listening_);
+  listens_again_at_ = loop_.now + listening_pause;
+}
+
+void Poller::listen_again() {
+  if (!listens_again_at_ || loop_.now < *listens_again_at_) return;
+  listens_again_at_.reset();
+  if (!listening_) return;
+  if (!spare_) spare_ = spare_descriptor();
+  control(epoll_.get(), EPOLL_CTL_MOD, listening_.get(), EPOLLIN, &listening_);
 }
 
 void Poller::add(Accepted client) {

@@ -48,7 +48,9 @@ class Poller {
   void expire_deadlines();
   void accept_clients();
   bool accept_client();
-  void shed_client();
+  bool shed_client();
+  void pause_listening();
+  void listen_again();
   void add(Accepted client);
   void free_closed();
   void handle_orders();
@@ -68,8 +70,9 @@ class Poller {
   std::size_t over_limit_ = 0;
   std::vector<Notice> notices_;
   std::vector<Connection*> unread_now_;
-  std::optional<SteadyTime> hand_over_until_;  // Set during a hand-over.
-  std::optional<SteadyTime> shutdown_until_;   // Set once a stop has begun.
+  std::optional<SteadyTime> listens_again_at_;  // Set while there is no descriptor for a client.
+  std::optional<SteadyTime> hand_over_until_;   // Set during a hand-over.
+  std::optional<SteadyTime> shutdown_until_;    // Set once a stop has begun.
   std::atomic<std::size_t> open_{0};
 
   std::thread thread_;

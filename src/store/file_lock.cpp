@@ -38,7 +38,7 @@ std::optional<FileLock> FileLock::acquire(const std::string& path, std::string& 
     error = "cannot open " + path + ": " + reason();
     return std::nullopt;
   }
-  FileLock lock{descriptor};
+  FileLock lock{descriptor, path};
   if (lock_patiently(descriptor)) return lock;
   error = errno == EWOULDBLOCK ? "another celld holds " + path
                                : "cannot lock " + path + ": " + reason();

@@ -15,16 +15,21 @@ class FileLock {
   /// an explanation in plain words.
   static std::optional<FileLock> acquire(const std::string& path, std::string& error);
 
-  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileLock(FileLock&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
   FileLock& operator=(FileLock&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
+    std::swap(path_, other.path_);
     return *this;
   }
   ~FileLock();
 
+  const std::string& path() const { return path_; }
+
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  FileLock(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   int descriptor_;
+  std::string path_;
 };
 
 }  // namespace celld::store

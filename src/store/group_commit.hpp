@@ -121,7 +121,12 @@ class GroupCommit {
   caf::result<cells::NeedsCounted> count_needs(const cells::CountNeeds& request) {
     if (!failure_) commit();
     if (failure_) return *failure_;
-    return self_->delegate(backend_->spawn_counter(self_->system()), request);
+    try {
+      return self_->delegate(backend_->spawn_counter(self_->system()), request);
+    } catch (const std::exception& error) {  // There may be no thread left.
+      return caf::make_error(caf::sec::runtime_error,
+                             std::string("the jobs cannot be counted: ") + error.what());
+    }
   }
 
   void commit_group(std::uint64_t group) {

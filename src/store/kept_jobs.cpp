@@ -68,6 +68,11 @@ void insert_jobs(const std::string& path, const StoreContent& content,
   jobs.commit();
 }
 
+/// A crash may have left such files behind.
+void remove_unfinished(const std::string& path) {
+  for (const char* suffix : {".new", ".new-journal"}) ::unlink((path + suffix).c_str());
+}
+
 }  // namespace
 
 std::string write_kept_jobs(const std::string& path, const StoreContent& content,
@@ -75,10 +80,11 @@ std::string write_kept_jobs(const std::string& path, const StoreContent& content
   const auto kept = jobs_to_keep(content, keeps);
   if (kept.empty()) return "";
   const std::string fresh = path + ".new";
-  ::unlink(fresh.c_str());  // A crash may have left one behind.
+  remove_unfinished(path);
   try {
     insert_jobs(fresh, content, kept);
   } catch (const SqliteFailure& failure) {
+    remove_unfinished(path);  // It may have filled the disk.
     return "cannot write " + fresh + ": " + failure.what();
   }
   if (::rename(fresh.c_str(), path.c_str()) != 0) {
@@ -88,6 +94,7 @@ std::string write_kept_jobs(const std::string& path, const StoreContent& content
 }
 
 std::variant<StoreContent, std::string> read_kept_jobs(const std::string& path) {
+  remove_unfinished(path);
   StoreContent content;
   std::error_code failed;
   if (!std::filesystem::exists(path, failed)) return content;

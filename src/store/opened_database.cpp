@@ -20,6 +20,9 @@ namespace {
 /// another process is writing.
 constexpr int busy_timeout_ms = 5000;
 
+/// A second celld could start where a lock file was removed.
+constexpr std::chrono::seconds lock_check_interval{1};
+
 /// SQLite's memory statistics cost a lock for each allocation. This has no effect once another part
 /// of the process has initialised SQLite.
 void disable_memory_statistics() {
@@ -122,7 +125,8 @@ OpenedDatabase::OpenedDatabase(const SqliteOptions& options, const std::string& 
       locks_(std::move(locks)),
       connection_(open_for_writing(path, options)),
       jobs_(connection_, options.writes),
-      files_({real_path_of(path), real_path_of(path) + "-wal"}) {
+      files_({real_path_of(path), real_path_of(path) + "-wal"}),
+      lock_files_({locks_.directory.path(), locks_.database.path()}) {
   sqlite3_wal_hook(connection_.handle(), note_wal_pages, &wal_pages_);
 }
 
@@ -137,13 +141,22 @@ std::array<std::uint64_t, 2> OpenedDatabase::secret() {
 void OpenedDatabase::commit(std::size_t operations) {
   const auto begun = std::chrono::steady_clock::now();
   jobs_.commit();
-  if (const auto lost = files_.first_lost(); !lost.empty())
-    throw SqliteFailure(lost + " was removed or replaced while celld was using it");
+  check_names(begun);
   ++stats_->commits;
   if (!options_.events.on_commit) return;
   const auto took = std::chrono::steady_clock::now() - begun;
   options_.events.on_commit(
       {operations, std::chrono::duration_cast<std::chrono::microseconds>(took)});
+}
+
+void OpenedDatabase::check_names(std::chrono::steady_clock::time_point now) {
+  auto lost = files_.first_lost();
+  if (lost.empty() && now >= locks_checked_ + lock_check_interval) {
+    locks_checked_ = now;
+    lost = lock_files_.first_lost();
+  }
+  if (!lost.empty())
+    throw SqliteFailure(lost + " was removed or replaced while celld was using it");
 }
 
 // SQLite's automatic checkpoints are not used because they do not report errors.

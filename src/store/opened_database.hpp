@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -33,13 +34,14 @@ class OpenedDatabase {
   SqliteJobs& jobs() { return jobs_; }
   std::array<std::uint64_t, 2> secret();
 
-  /// Commits what this many operations have changed. Throws SqliteFailure, also if the database or
-  /// its log has been removed or replaced.
+  /// Commits what this many operations have changed. Throws SqliteFailure, also if the database,
+  /// its log or, looked at once a second, a lock file has been removed or replaced.
   void commit(std::size_t operations);
   /// Runs a checkpoint once the write-ahead log exceeds `wal_pages_max`.
   void checkpoint_when_long();
 
  private:
+  void check_names(std::chrono::steady_clock::time_point now);
   static int note_wal_pages(void* to, sqlite3*, const char*, int pages);
 
   const SqliteOptions options_;
@@ -50,6 +52,8 @@ class OpenedDatabase {
   Connection connection_;
   SqliteJobs jobs_;
   const NamedFiles files_;
+  const NamedFiles lock_files_;
+  std::chrono::steady_clock::time_point locks_checked_{};
   std::int64_t wal_pages_ = 0;
 };
 

@@ -211,7 +211,7 @@ class Repeating(CellctlTest):
                "--service", "s")
         for arguments in (("submit", *job), ("job", "get", "x"), ("job", "cancel", "x"),
                           ("job", "list"), ("cell", "get", "a/b"), ("cell", "pause", "a/b"),
-                          ("quota", "show", "a/b"), ("schedule", "delete", "x"),
+                          ("quota", "show", "a/b"), ("schedule", "get", "x"),
                           ("schedule", "pause", "x"), ("service", "reset", "x"), ("reload",),
                           ("batch", "show", "x"), ("batch", "cancel", "x"), ("config", "show"),
                           ("--json", "cell", "list")):
@@ -1215,7 +1215,7 @@ class Batches(CellctlTest):
         told = self.run_cellctl("submit", "-f", keyed, "--retries", "1", code=UNAVAILABLE,
                                 **environment)
         self.assertIn("(1 of 1)", told.stderr)
-        self.assertIn("repeats no job", told.stderr)
+        self.assertIn("No line was sent this time. Still to be sent: all lines", told.stderr)
 
     def test_an_upload_that_breaks_in_the_middle_is_sent_again(self):
         server = ResettingServer(300_000)

@@ -95,6 +95,14 @@ class Notify(unittest.TestCase):
         gate.let_all()
         self.assertEqual(service.wait(), 0)
 
+    def test_a_manager_that_reads_nothing_holds_up_no_reload_and_no_stop(self):
+        service = self.service()
+        for count in range(1, 8):  # More messages than the socket keeps.
+            service.signal(signal.SIGHUP)
+            wait_until(lambda n=count: service.log().count("configuration was reloaded") == n,
+                       "the configuration is reloaded")
+        self.assertEqual(service.stop(), 0)
+
     def test_without_a_watchdog_there_are_no_watchdog_notifications(self):
         """A watchdog of any interval gets its first notification as soon as celld serves."""
         service = self.service()

@@ -2,6 +2,7 @@
 // error.
 #include "src/exhaustion.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,21 @@ int exit_code_of(Function function) {
 
 TEST_CASE("while threads are required, one that cannot be had ends the process") {
   CHECK(exit_code_of([] {
+          end_without_memory(3);
+          const ThreadsRequired required;
+          create_impossible_thread();
+        }) == 3);
+}
+
+TEST_CASE("a process that ends for lack of threads waits for no reader of standard error") {
+  CHECK(exit_code_of([] {
+          int pipe[2];
+          if (::pipe2(pipe, O_NONBLOCK) != 0) return;
+          while (::write(pipe[1], "full", 4) > 0) {
+          }
+          ::fcntl(pipe[1], F_SETFL, 0);
+          ::dup2(pipe[1], STDERR_FILENO);
+          ::alarm(20);  // Ends a process that waits.
           end_without_memory(3);
           const ThreadsRequired required;
           create_impossible_thread();

@@ -1,6 +1,10 @@
 // The zones of the machine, compared with what their clocks are known to have done.
 #include "src/time_zones.hpp"
 
+#include <sys/resource.h>
+
+#include <string>
+
 #include "cells/model/cron.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/cells/model/zones.hpp"
@@ -23,6 +27,22 @@ TEST_CASE("UTC needs no database") {
   CHECK(zone->local_time(utc(2026, 11, 24, 8, 33, 5)) ==
         local(2026, 11, 24, 8, 33) + std::chrono::seconds{5});
   CHECK(zone->instant_of(local(2026, 11, 24, 8, 33)) == utc(2026, 11, 24, 8, 33));
+}
+
+TEST_CASE("a zone whose file cannot be read is not used, and can be once it is readable") {
+  const std::string name = "Pacific/Marquesas";  // No other test uses it.
+  CHECK(time_zone_fault("Europe/Berlin").empty());
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto zone = SystemTimeZones{}.find(name);
+  const auto fault = time_zone_fault(name);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK_FALSE(zone);
+  CHECK(fault.starts_with("cannot be read from the time zone database of this machine: "));
+  CHECK(SystemTimeZones{}.find(name));
+  CHECK(time_zone_fault(name).empty());
 }
 
 TEST_CASE("a zone of the machine follows its changes of the clock") {

@@ -1,5 +1,11 @@
 // Limits on size, number and time.
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 #include <string>
@@ -120,6 +126,36 @@ TEST_CASE("a client that stays connected in silence after a refusal is disconnec
   REQUIRE(answer);
   CHECK(answer->status == 400);
   CHECK(eventually([&] { return server.server.connections() == 0; }));
+}
+
+TEST_CASE("a client that comes while there is no descriptor at all is served later") {
+  const RunningServer server;
+  auto other = server.connect();
+  const std::string request = request_text("GET", "/hello");
+  const int late = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server.port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const bool connected =
+      ::connect(late, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  // By the second answer, the server has seen the client.
+  const bool served =
+      other.send(request) && other.receive() && other.send(request) && other.receive();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(connected);
+  CHECK(served);
+  CHECK(::send(late, request.data(), request.size(), MSG_NOSIGNAL) ==
+        static_cast<ssize_t>(request.size()));
+  const timeval patience{20, 0};
+  ::setsockopt(late, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  std::array<char, 16> answer{};
+  CHECK(::recv(late, answer.data(), answer.size(), 0) > 0);
+  ::close(late);
 }
 
 TEST_CASE("a body of exactly the limit is accepted") {

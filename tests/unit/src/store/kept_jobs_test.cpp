@@ -1,6 +1,9 @@
 // The file in which a shutdown keeps jobs in memory.
 #include "src/store/kept_jobs.hpp"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -120,6 +123,34 @@ TEST_CASE("a file that a crash left unfinished adds nothing to the next one") {
   const auto kept = read_back(path);
   REQUIRE(kept.jobs.size() == 1);
   CHECK(kept.jobs.begin()->first == 2);
+}
+
+TEST_CASE("a file that cannot be completed is removed, at once or by the next start") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  const auto is_gone = [&] {
+    return !std::filesystem::exists(path + ".new") &&
+           !std::filesystem::exists(path + ".new-journal");
+  };
+  SECTION("a start removes what a crash left") {
+    for (const char* suffix : {".new", ".new-journal"}) std::ofstream{path + suffix} << "x";
+    CHECK(read_back(path).jobs.empty());
+    CHECK(is_gone());
+  }
+  SECTION("a disk without room") {
+    MemoryJobs jobs;
+    for (JobId id = 1; id <= 200; ++id) jobs.apply(InsertJob{in_memory(sketch_job({.id = id}))});
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{64 << 10, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const auto error = write_kept_jobs(path, content_of(jobs), keep_all);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    CHECK(error.starts_with("cannot write " + path + ".new: "));
+    CHECK(is_gone());
+  }
 }
 
 TEST_CASE("without jobs to keep there is no file, and removing it twice is no error") {

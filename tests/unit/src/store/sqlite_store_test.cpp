@@ -382,6 +382,13 @@ TEST_CASE("a store whose files lose their names acknowledges nothing more, and n
     lost += "-wal";
     std::filesystem::remove(lost);
   }
+  SECTION("a lock is removed") {  // Looked at once a second.
+    lost = GENERATE_COPY(under_test.data_directory() + "/celld.lock", lost + ".lock");
+    std::filesystem::remove(lost);
+    const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    for (JobId id = 10; fatal == 0 && std::chrono::steady_clock::now() < give_up_at; ++id)
+      insert_at_once(under_test, id, id + 1);
+  }
   CHECK(insert_at_once(under_test, 2, 3) == 0);
   CHECK(fatal == 1);
   CHECK(reason.find(lost + " was removed or replaced") != std::string::npos);

@@ -12,8 +12,12 @@
 namespace celld::store {
 
 struct BackupOptions {
-  int step_pages = 1024;                    ///< Copied at a time.
-  std::size_t step_bytes = 4 << 20;         ///< Hashed at a time.
+  int step_pages = 1024;             ///< Copied at a time.
+  std::size_t step_bytes = 4 << 20;  ///< Hashed at a time.
+  /// The copy leaves this much of its file system free, or this fraction if that is less: meanwhile
+  /// the write-ahead log grows, and without space celld ends.
+  std::uint64_t spared_bytes = 64 << 20;
+  std::uint64_t spared_fraction = 20;       ///< One in so many.
   std::optional<std::int64_t> pages_max{};  ///< Simulates a full disk in tests.
 };
 

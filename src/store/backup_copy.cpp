@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -89,8 +91,20 @@ BackupCopy::~BackupCopy() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+/// Leaves space for the writer.
+void BackupCopy::check_space() const {
+  std::error_code failed;
+  const auto space = std::filesystem::space(path_, failed);
+  const auto spared =
+      std::min<std::uintmax_t>(options_.spared_bytes, space.capacity / options_.spared_fraction);
+  if (failed || space.available >= spared) return;
+  throw SqliteFailure("writing the copy failed: its file system has only " +
+                      std::to_string(space.available >> 20) + " MiB left");
+}
+
 bool BackupCopy::step() {
   if (pages_) {
+    check_space();
     if (pages_->step(options_.step_pages)) take_file();
     return false;
   }

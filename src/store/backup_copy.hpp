@@ -43,6 +43,7 @@ class BackupCopy {
  private:
   struct Pages;
 
+  void check_space() const;
   void take_file();
   std::string read_at(std::uint64_t offset, std::size_t bytes_max);
 

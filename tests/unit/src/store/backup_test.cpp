@@ -105,6 +105,19 @@ TEST_CASE("a copy that is abandoned or runs out of space leaves no file behind")
   CHECK(client.ask(InsertJob{big_job(200)}).runnable);
 }
 
+TEST_CASE("a copy leaves some of the disk to the writer") {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  client.ask(InsertJob{big_job(1)});
+  {
+    BackupCopy copy{under_test.database(),
+                    partial_of(under_test),
+                    {.spared_bytes = UINT64_MAX, .spared_fraction = 1}};  // More than is free.
+    CHECK_THROWS_AS(copy.step(), SqliteFailure);
+  }
+  CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
+}
+
 TEST_CASE("the next start removes the partial copy that a crash left behind") {
   SqliteUnderTest under_test;
   under_test.close();

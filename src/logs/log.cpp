@@ -1,13 +1,19 @@
 #include "src/logs/log.hpp"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <spdlog/async_logger.h>
@@ -75,24 +81,59 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
 
  private:
   void report_losses(std::int64_t now) {
-    const std::uint64_t lost = queue_.overrun_counter();
-    if (lost == reported_) return;
-    Line line{Level::warning, "log lines were lost: they arrived faster than they were written"};
-    line.number("count", lost - reported_);
-    reported_ = lost;
-    put(finish(now, line.level(), render(line, format_), format_));
+    const std::uint64_t overrun = queue_.overrun_counter();
+    report_loss(now, "log lines were lost: they arrived faster than they were written",
+                overrun - reported_);
+    reported_ = overrun;
+    const auto unwritten = std::exchange(unwritten_, 0);
+    if (!report_loss(now, "log lines were lost: they could not be written", unwritten))
+      unwritten_ += unwritten;
   }
 
-  /// Standard error is unbuffered, so a line goes out in one piece.
+  /// False: the report could not be written either.
+  bool report_loss(std::int64_t now, std::string_view what, std::uint64_t count) {
+    if (count == 0) return true;
+    Line line{Level::warning, what};
+    line.number("count", count);
+    return write(finish(now, line.level(), render(line, format_), format_));
+  }
+
   void put(const std::string& line) {
-    std::fwrite(line.data(), 1, line.size(), file_);
-    std::fflush(file_);
+    if (!write(line)) ++unwritten_;
+  }
+
+  /// Writes the line in one piece if possible. Whoever shares standard error may have made it
+  /// non-blocking. False: an error kept it from being written, at least from some byte on.
+  bool write(const std::string& line) {
+    if (is_cut_ && !write_all("\n")) return false;
+    is_cut_ = false;
+    return write_all(line);
+  }
+
+  bool write_all(std::string_view text) {
+    const int descriptor = ::fileno(file_);
+    const auto size = text.size();
+    while (!text.empty()) {
+      const auto written = ::write(descriptor, text.data(), text.size());
+      if (written >= 0) {
+        text.remove_prefix(static_cast<std::size_t>(written));
+      } else if (errno == EAGAIN) {
+        pollfd room{descriptor, POLLOUT, 0};
+        ::poll(&room, 1, -1);
+      } else if (errno != EINTR) {
+        is_cut_ = is_cut_ || text.size() < size;
+        return false;
+      }
+    }
+    return true;
   }
 
   std::FILE* const file_;
   const Format format_;
   spdlog::details::thread_pool& queue_;
-  std::uint64_t reported_ = 0;
+  std::uint64_t reported_ = 0;   ///< Lines that the queue has lost.
+  std::uint64_t unwritten_ = 0;  ///< Lines to report that could not be written.
+  bool is_cut_ = false;          ///< The last line ended in the middle.
   std::mutex written_mutex_;
   std::condition_variable written_changed_;
   std::uint64_t written_ = 0;

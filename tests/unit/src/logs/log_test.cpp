@@ -2,11 +2,15 @@
 #include "src/logs/log.hpp"
 
 #include <array>
+#include <csignal>
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/unit/catch.hpp"
@@ -134,6 +138,46 @@ TEST_CASE("a sleeping reader delays no writer, and lost lines are counted") {
   reader.join();
   CHECK(lost > 0);
   CHECK(seen + lost == written);
+}
+
+TEST_CASE("a pipe that another process has made non-blocking loses no line") {
+  Pipe pipe;
+  ::fcntl(::fileno(pipe.writer()), F_SETFL, O_NONBLOCK);
+  constexpr int count = 5000;  // More than the pipe has room for.
+  std::vector<std::string> lines;
+  std::thread reader;
+  {
+    Log log{{.level = Level::info, .format = Format::json, .queue_lines_max = count},
+            pipe.writer()};
+    for (int i = 0; i < count; ++i) log.write({Level::info, "line " + std::to_string(i)});
+    reader = std::thread{[&] { lines = pipe.lines(); }};
+    CHECK(log.finish(patience));
+  }
+  pipe.close_writer();
+  reader.join();
+  CHECK(lines.size() == count);
+}
+
+TEST_CASE("lines that a full disk does not take are counted, and cut no other line") {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
+  REQUIRE(file);
+  Log log{{.level = Level::info, .format = Format::json}, file.get()};
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{100, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  for (int i = 0; i < 3; ++i) log.write({Level::info, "a line of which no two find room"});
+  CHECK(log.finish(patience));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  log.write({Level::info, "the next"});
+  CHECK(log.finish(patience));
+  std::string text(4096, ' ');
+  text.resize(static_cast<std::size_t>(::pread(::fileno(file.get()), text.data(), text.size(), 0)));
+  CHECK(text.find("could not be written\",\"count\":2}\n") != std::string::npos);
+  CHECK(text.find("\n{", 99) == 100);  // Behind the part that found room.
+  CHECK(text.find("\"the next\"}\n") != std::string::npos);
 }
 
 TEST_CASE("a flood is suppressed, and its end reports how many lines") {

@@ -418,11 +418,8 @@ class RunningDaemon final : public Daemon {
           add_durability_faults(next.cells, answer.kept_otherwise, faults);
           report.masked = answer.masked;
         },
-        [&](const caf::error&) {
-          const auto failure = events_.failure();
-          faults.push_back({"", failure ? "celld accepts no new configuration: " + *failure
-                                        : "celld is shutting down and accepts no new "
-                                          "configuration"});
+        [&](const caf::error& error) {
+          faults.push_back({"", "celld accepts no new configuration: " + reason_of(error)});
         });
     return faults;
   }

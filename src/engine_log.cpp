@@ -128,7 +128,7 @@ void EngineLog::attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kin
   Line line = line_about(level, warning.empty() ? "an attempt ended" : warning, job);
   add_step(line, job);
   line.text("outcome", metrics::outcome_of(kind, cause));
-  // After a crash, nobody knows how long the call ran.
+  // After a crash, the run time of the call is unknown.
   if (kind != cells::AttemptEnd::Kind::interrupted) line.number("ran_ms", count_ms(ran));
   if (warning.empty()) {
     log_.write(line);

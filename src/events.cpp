@@ -39,7 +39,6 @@ bool take_signal(int descriptor) {
 
 Events::Events() {
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // A write beyond a limit on file sizes fails with EFBIG.
   stops_ = receive({SIGTERM, SIGINT});
   hang_ups_ = receive({SIGHUP});
   failures_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");

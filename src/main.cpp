@@ -1,6 +1,7 @@
 // The main program of celld: the boot sequence, and the events that end the process.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -322,6 +323,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == providers::supervise_argument) {
     return providers::supervise_commands();
   }
+  ::signal(SIGXFSZ, SIG_IGN);  // A write beyond a limit on file sizes fails with EFBIG.
   end_without_memory(exit_internal);
   Arguments arguments;
   if (const auto exit_code = parse_arguments(argc, argv, arguments)) return *exit_code;

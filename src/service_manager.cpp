@@ -46,7 +46,7 @@ std::string monotonic_us() {
 /// without end, on the thread that handles signals.
 constexpr int notify_patience_ms = 1000;
 
-/// Sends a message as sd_notify(3) describes, or drops it if nobody reads.
+/// Sends a message as sd_notify(3) describes, or drops it if the queue stays full.
 void notify(const std::string& message) {
   const char* path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};

@@ -45,17 +45,17 @@ std::string changed_lines(const json::Value& report) {
   return lines;
 }
 
-/// An override may be in force only as far as the capacity has room.
+/// An override may be in force only as far as the capacity has room, and may equal the file.
 std::string masked_line(const json::Value& masked) {
   const auto& in_force = member_at(masked, {"in_force"});
   const auto& configured = member_at(masked, {"configured"});
-  const std::string subject = text_at(masked, {"setting"}) + " of cell " +
-                              cell_name(member_at(masked, {"cell"})) + " stays ";
+  const std::string subject =
+      text_at(masked, {"setting"}) + " of cell " + cell_name(member_at(masked, {"cell"}));
   if (in_force == configured) {
-    return line(subject + "as configured (" + limit_text(configured) +
-                "): the capacity has no room for an override");
+    return line(subject + " is " + limit_text(configured) +
+                ", as configured; an override of it is set");
   }
-  return line(subject + limit_text(in_force) +
+  return line(subject + " stays " + limit_text(in_force) +
               " because of an override; configured: " + limit_text(configured));
 }
 

@@ -82,9 +82,9 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
  private:
   void report_losses(std::int64_t now) {
     const std::uint64_t overrun = queue_.overrun_counter();
-    report_loss(now, "log lines were lost: they arrived faster than they were written",
-                overrun - reported_);
-    reported_ = overrun;
+    if (report_loss(now, "log lines were lost: they arrived faster than they were written",
+                    overrun - reported_))
+      reported_ = overrun;
     const auto unwritten = std::exchange(unwritten_, 0);
     if (!report_loss(now, "log lines were lost: they could not be written", unwritten))
       unwritten_ += unwritten;
@@ -102,8 +102,9 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
     if (!write(line)) ++unwritten_;
   }
 
-  /// Writes the line in one piece if possible. Whoever shares standard error may have made it
-  /// non-blocking. False: an error kept it from being written, at least from some byte on.
+  /// Writes the line in one piece if possible. Another process that shares standard error may
+  /// have made it non-blocking. False: an error kept it from being written, at least from some byte
+  /// on.
   bool write(const std::string& line) {
     if (is_cut_ && !write_all("\n")) return false;
     is_cut_ = false;

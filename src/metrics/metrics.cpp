@@ -40,6 +40,13 @@ MetricFamily store_files(const store::StoreStatistics& statistics) {
   return made;
 }
 
+MetricFamily free_space(const store::StoreStatistics& statistics) {
+  MetricFamily made = gauges("celld_store_free_bytes",
+                             "Space that celld may still use on the file system of the database.");
+  if (statistics.free_bytes) add(made, {}, static_cast<double>(*statistics.free_bytes));
+  return made;
+}
+
 MetricFamily batch_lines(const std::map<std::string, std::uint64_t>& lines) {
   MetricFamily made =
       counters("celld_batch_lines_total", "Lines of batches, by what became of them.");
@@ -108,9 +115,7 @@ std::vector<MetricFamily> Metrics::daemon_families(const DaemonReading& reading)
       one(counters("celld_store_checkpoints_total", "Checkpoints of the write-ahead log."),
           static_cast<double>(reading.store.checkpoints)),
       store_files(reading.store),
-      one(gauges("celld_store_free_bytes",
-                 "Space that celld may still use on the file system of the database."),
-          static_cast<double>(reading.store.free_bytes)),
+      free_space(reading.store),
       one(gauges("celld_job_memory_bytes", "Memory that jobs in memory take."),
           static_cast<double>(reading.store.job_memory_bytes)),
   };

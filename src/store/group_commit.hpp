@@ -46,7 +46,7 @@ namespace celld::store {
 using CommittingStore =
     cells::JobStore::extend<caf::reacts_to<CommitGroup>, caf::reacts_to<CommitClaims>>;
 
-/// Answers one request with what is committed, then ends.
+/// Answers with what is committed.
 using NeedsCounter =
     caf::typed_actor<caf::replies_to<cells::CountNeeds>::with<cells::NeedsCounted>>;
 
@@ -79,7 +79,7 @@ struct CommitOptions {
 ///   remind(delay)              Sends the store a CommitClaims after the delay.
 ///   bool forget()              Cancels that CommitClaims; false if the backend cannot.
 ///   tidy()                     Work that may follow a commit, once its answers are sent.
-///   spawn_counter(system)      A NeedsCounter, which sees what is committed by now.
+///   counter(system)            A NeedsCounter, which sees what is committed by now.
 ///   failed(string reason)      Reports a failure, before anything is answered with an error.
 template <class Backend>
 class GroupCommit {
@@ -121,12 +121,7 @@ class GroupCommit {
   caf::result<cells::NeedsCounted> count_needs(const cells::CountNeeds& request) {
     if (!failure_) commit();
     if (failure_) return *failure_;
-    try {
-      return self_->delegate(backend_->spawn_counter(self_->system()), request);
-    } catch (const std::exception& error) {  // There may be no thread left.
-      return caf::make_error(caf::sec::runtime_error,
-                             std::string("the jobs cannot be counted: ") + error.what());
-    }
+    return self_->delegate(backend_->counter(self_->system()), request);
   }
 
   void commit_group(std::uint64_t group) {

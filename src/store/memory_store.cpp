@@ -163,7 +163,7 @@ class MemoryBackend {
   void remind(cells::microseconds delay) { self_->delayed_send(self_, delay, CommitClaims{}); }
   static bool forget() { return false; }
   void tidy() {}
-  NeedsCounter spawn_counter(caf::actor_system& system) const {
+  NeedsCounter counter(caf::actor_system& system) const {
     return system.spawn(needs_counter, std::shared_ptr<const MemoryDisk>{disk_},
                         is_asked(options_.fail_counting));
   }

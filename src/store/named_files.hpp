@@ -1,15 +1,16 @@
 // Notices that the files of an open database were removed or replaced.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
 namespace celld::store {
 
-/// Files as they are found under their names. A process goes on writing to an open file after its
-/// name was removed or given to another file, but nobody finds what it has written.
+/// Files as they are found under their names. A process can write to an open file after its name
+/// was removed or given to another file, but nobody finds its writes under that name.
 class NamedFiles {
  public:
   explicit NamedFiles(const std::vector<std::string>& paths);
@@ -24,7 +25,7 @@ class NamedFiles {
     dev_t device = 0;
     ino_t number = 0;
   };
-  static File find(const std::string& path);
+  static std::optional<File> find(const std::string& path);
 
   std::vector<File> files_;
 };

@@ -85,7 +85,7 @@ void check_log(const std::string& path) {
   const auto log = path + "-wal";
   if (is_empty(path) && !is_empty(log)) {
     throw SqliteFailure("it is missing or empty, but " + log +
-                        " has commits: restore both files, or move the log away");
+                        " is not empty: restore both files, or move the log away");
   }
   if (lost_commits(path))
     throw SqliteFailure("the database is damaged: commits in " + log + " cannot be read");

@@ -142,7 +142,7 @@ std::function<StoreStatistics()> SqliteStore::statistics() const {
     return StoreStatistics{stats->checkpoints.load(),
                            {{"database", bytes(path)}, {"log", bytes(path + "-wal")}},
                            0,
-                           failed ? 0 : space.available};
+                           failed ? std::nullopt : std::optional{std::uint64_t{space.available}}};
   };
 }
 

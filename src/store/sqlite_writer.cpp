@@ -1,4 +1,5 @@
 // The writer actor: the database as the backend of a group commit.
+#include <exception>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -12,14 +13,15 @@
 namespace celld::store {
 namespace {
 
-/// The counter has a thread and a connection of its own because counting takes time.
-NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path) {
+/// The counter has a connection of its own because counting takes time.
+NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path,
+                                          bool counts_once) {
   return {
-      [self, path](const cells::CountNeeds& request) -> caf::result<cells::NeedsCounted> {
-        self->quit();
+      [=](const cells::CountNeeds& request) -> caf::result<cells::NeedsCounted> {
+        if (counts_once) self->quit();
         try {
           return SqliteReads{path}.read(request);
-        } catch (const SqliteFailure& failure) {
+        } catch (const std::exception& failure) {
           return caf::make_error(caf::sec::runtime_error, std::string{failure.what()});
         }
       },
@@ -30,6 +32,11 @@ class SqliteBackend {
  public:
   explicit SqliteBackend(std::shared_ptr<OpenedDatabase> database)
       : database_(std::move(database)) {}
+  ~SqliteBackend() {
+    if (counter_) caf::anon_send_exit(counter_, caf::exit_reason::user_shutdown);
+  }
+  SqliteBackend(const SqliteBackend&) = delete;
+  SqliteBackend& operator=(const SqliteBackend&) = delete;
 
   template <class Request>
   auto apply(const Request& request) {
@@ -45,10 +52,11 @@ class SqliteBackend {
   }
 
   /// An alarm instead of a delayed message, because almost every claim is committed before the
-  /// alarm is due.
+  /// alarm is due. The counter begins now, too: later, there may be no thread left.
   void begin(CommittingStore::pointer self) {
     self_ = self;
     if (!database_->options().own_threads) return;
+    counter_ = self->system().spawn<caf::detached>(needs_counter, database_->path(), false);
     alarm_.emplace([store = caf::weak_actor_ptr{self->ctrl()}] {
       if (const auto alive = caf::actor_cast<caf::strong_actor_ptr>(store)) {
         caf::anon_send(caf::actor_cast<CommittingStore>(alive), CommitClaims{});
@@ -70,10 +78,8 @@ class SqliteBackend {
     return true;
   }
 
-  NeedsCounter spawn_counter(caf::actor_system& system) const {
-    const auto& path = database_->path();
-    return database_->options().own_threads ? system.spawn<caf::detached>(needs_counter, path)
-                                            : system.spawn(needs_counter, path);
+  NeedsCounter counter(caf::actor_system& system) const {
+    return counter_ ? counter_ : system.spawn(needs_counter, database_->path(), true);
   }
 
   void failed(const std::string& reason) const {
@@ -83,6 +89,7 @@ class SqliteBackend {
  private:
   CommittingStore::pointer self_ = nullptr;
   std::optional<Alarm> alarm_;  ///< For claims; none on virtual time.
+  NeedsCounter counter_;        ///< With a thread of its own; null on virtual time.
   std::shared_ptr<OpenedDatabase> database_;
 };
 

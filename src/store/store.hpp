@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +41,8 @@ struct StoreStatistics {
   std::uint64_t checkpoints = 0;  ///< Since the start.
   /// The sizes of the store's files, by what they hold ("database", "log").
   std::vector<std::pair<std::string, std::uint64_t>> file_bytes;
-  std::uint64_t job_memory_bytes = 0;  ///< What jobs in memory take.
-  std::uint64_t free_bytes = 0;        ///< Of the database's file system; 0 if unknown.
+  std::uint64_t job_memory_bytes = 0;         ///< What jobs in memory take.
+  std::optional<std::uint64_t> free_bytes{};  ///< Of the database's file system; none: unknown.
 };
 
 struct SharedMemory;

@@ -191,6 +191,9 @@ class BatchDeskActor final : public BatchDesk::base {
       return close_if_done(entry);
     }
     reading.lines.emplace(std::move(lines));
+    // The tokens may have changed since the sink parsed these lines.
+    if (auto problem = reading.post->refusal ? reading.post->refusal() : std::nullopt)
+      return stop(entry, std::move(*problem));
     submit();
   }
 

@@ -90,10 +90,6 @@ void BatchSink::on_end() {
         splitter_->end([&](const BatchItem& item) { take(item, settings->rules, lines); });
     if (!fault.empty()) stop_at(splitter_->line(), broken_array(fault), lines);
   }
-  if (auto problem = lines.good.empty() ? std::nullopt : post_->refusal()) {
-    stop_at(lines.good.front().line, std::move(*problem), lines);
-    lines.good.clear();
-  }
   if (!lines.fault) lines.next = splitter_->line();
   caf::anon_send(desk_, std::move(lines));
 }

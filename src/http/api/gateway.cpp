@@ -186,7 +186,7 @@ class GatewayActor : public Gateway::base {
         [this](const PostRetry& order) { post_retry(order); },
         [this](const FollowJob& order) { caf::anon_send(feed_->feed(), order); },
         [this](const FollowJobs& order) { caf::anon_send(feed_->feed(), order); },
-        [this](const Reloading& now) { is_reloading_ = now.is_under_way; },
+        [this](const Reloading& now) { reloading(now.is_under_way); },
         [this](const EndStreams&) { caf::anon_send(feed_->feed(), EndStreams{}); },
         [this](const GetCell& order) { get_cell(order); },
         [this](const GetCells& order) { get_cells(order); },
@@ -243,6 +243,13 @@ class GatewayActor : public Gateway::base {
           arm_check();
           check_ended(reply.job->id);
         });
+  }
+
+  /// The submissions that have waited for the decision are yet to be stored when the reload ends.
+  void reloading(bool is_under_way) {
+    is_reloading_ = is_under_way;
+    if (is_under_way) return;
+    for (auto* each : {&under_way_, &under_way_in_memory_}) each->forgive(clock().now());
   }
 
   void job_changed(const JobPtr& job) {

@@ -1,6 +1,7 @@
 // Admission of submissions, based on those that the store has not answered yet.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <list>
@@ -26,10 +27,14 @@ class PendingSubmissions {
   Share admit(std::size_t bytes, Time now, bool ignores_waits = false) {
     const auto& begun = all_->begun;
     const bool too_much = all_->bytes + bytes > bytes_max;
-    const bool behind = !ignores_waits && !begun.empty() && now > begun.front() + wait_max;
+    const bool behind =
+        !ignores_waits && !begun.empty() && now > std::max(begun.front(), counts_from_) + wait_max;
     if (behind || (too_much && !begun.empty())) return nullptr;
     return std::make_shared<const One>(all_, bytes, now);
   }
+
+  /// Waits before this time do not count any more.
+  void forgive(Time now) { counts_from_ = now; }
 
  private:
   struct All {
@@ -57,6 +62,7 @@ class PendingSubmissions {
   };
 
   const std::shared_ptr<All> all_ = std::make_shared<All>();
+  Time counts_from_{};  ///< Waits before this time do not count.
 };
 
 }  // namespace celld::api

@@ -124,9 +124,14 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     ended([outcome = in_part(std::move(outcome))] { return outcome; });
   }
 
-  /// A failure after a request that has changed something leaves a part done.
+  /// A failure after a request that has changed something leaves a part done. If the requests that
+  /// are done are not made again, it has their messages, too.
   CallOutcome in_part(CallOutcome outcome) const {
     if (has_changed_ && outcome.kind != CallOutcome::Kind::succeeded) outcome.in_doubt = true;
+    if (has_operation_ || outcome.kind == CallOutcome::Kind::rejected) {
+      outcome.messages.insert(outcome.messages.begin(), messages_.begin(), messages_.end());
+      drop_oldest(outcome.messages);
+    }
     return outcome;
   }
 
@@ -195,12 +200,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     using Kind = CallOutcome::Kind;
     const bool is_put_off = outcome.kind == Kind::throttled || outcome.kind == Kind::unauthorized;
     const auto left = is_put_off ? std::max(time_left(), milliseconds{0}) : timeout_;
-    if (has_operation_) {
-      outcome.operation = operation_text(has_begun, left);
-      // The requests that are done are not made again.
-      outcome.messages.insert(outcome.messages.begin(), messages_.begin(), messages_.end());
-      drop_oldest(outcome.messages);
-    }
+    if (has_operation_) outcome.operation = operation_text(has_begun, left);
     return outcome;
   }
 

@@ -29,6 +29,7 @@ TEST_CASE("UTC needs no database") {
   CHECK(zone->instant_of(local(2026, 11, 24, 8, 33)) == utc(2026, 11, 24, 8, 33));
 }
 
+#if !defined(__SANITIZE_THREAD__)  // Its pthread_once() hangs after an exception.
 TEST_CASE("a zone whose file cannot be read is not used, and can be once it is readable") {
   const std::string name = "Pacific/Marquesas";  // No other test uses it.
   CHECK(time_zone_fault("Europe/Berlin").empty());
@@ -44,6 +45,7 @@ TEST_CASE("a zone whose file cannot be read is not used, and can be once it is r
   CHECK(SystemTimeZones{}.find(name));
   CHECK(time_zone_fault(name).empty());
 }
+#endif
 
 TEST_CASE("a zone of the machine follows its changes of the clock") {
   const auto berlin = SystemTimeZones{}.find("Europe/Berlin");

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <future>
 #include <string>
 #include <thread>
@@ -20,6 +22,13 @@ namespace celld::http::test {
 namespace {
 
 using namespace std::string_literals;
+
+/// Of the whole process.
+std::chrono::nanoseconds processor_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
 
 Limits short_timeouts() {
   Limits limits;
@@ -128,10 +137,12 @@ TEST_CASE("a client that stays connected in silence after a refusal is disconnec
   CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
-TEST_CASE("a client that comes while there is no descriptor at all is served later") {
+TEST_CASE("a client that comes while there is no descriptor at all waits, and is served later") {
   const RunningServer server;
   auto other = server.connect();
   const std::string request = request_text("GET", "/hello");
+  REQUIRE(other.send(request));
+  REQUIRE(other.receive());  // The server has accepted this client.
   const int late = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -139,16 +150,21 @@ TEST_CASE("a client that comes while there is no descriptor at all is served lat
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const rlimit none{0, before.rlim_max};
+  const rlimit none{1, before.rlim_max};  // poll() takes no more descriptors than the limit.
   ::setrlimit(RLIMIT_NOFILE, &none);
   const bool connected =
       ::connect(late, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   // By the second answer, the server has seen the client.
   const bool served =
       other.send(request) && other.receive() && other.send(request) && other.receive();
+  const auto cpu_before = processor_time();
+  const bool quiet = !other.has_input_within(milliseconds(400));
+  const auto cpu = processor_time() - cpu_before;
   ::setrlimit(RLIMIT_NOFILE, &before);
   CHECK(connected);
   CHECK(served);
+  CHECK(quiet);
+  CHECK(cpu < milliseconds(200));
   CHECK(::send(late, request.data(), request.size(), MSG_NOSIGNAL) ==
         static_cast<ssize_t>(request.size()));
   const timeval patience{20, 0};

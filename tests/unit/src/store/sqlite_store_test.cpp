@@ -370,7 +370,7 @@ TEST_CASE("a store whose files lose their names acknowledges nothing more, and n
   };
   SqliteUnderTest under_test{options};
   REQUIRE(insert_at_once(under_test, 1, 2) == 1);
-  auto lost = under_test.database();
+  auto lost = std::filesystem::canonical(under_test.database()).string();
   SECTION("the database is removed") {
     std::filesystem::remove(lost);
   }
@@ -407,7 +407,7 @@ TEST_CASE("a log whose database is missing or empty is not dropped") {
   SECTION("empty") {
     std::ofstream{database};
   }
-  CHECK(open_error(options).find("celld.db-wal has commits") != std::string::npos);
+  CHECK(open_error(options).find("celld.db-wal is not empty") != std::string::npos);
   std::filesystem::resize_file(database.string() + "-wal", 0);
   CHECK(open_error(options).empty());
 }
@@ -501,7 +501,7 @@ TEST_CASE("the statistics name the sizes of the database and of its write-ahead 
   SqliteUnderTest under_test;
   Client{under_test}.ask(InsertJob{job_of(1)});
   CHECK(under_test.statistics().checkpoints == 0);
-  const auto free = under_test.statistics().free_bytes;
+  const auto free = under_test.statistics().free_bytes.value();
   CHECK(free > 0);
   CHECK(free <= std::filesystem::space(under_test.data_directory()).capacity);
   const auto files = under_test.statistics().file_bytes;
@@ -621,10 +621,11 @@ TEST_CASE("a database that belongs to another user is refused with the reason") 
   constexpr uid_t other_user = 65534;
   const int user = ::setfsuid(other_user);
   const bool is_reachable = std::ofstream{directory.path() / "probe"}.good();
+  const bool is_foreign = !std::ofstream{directory.path() / "celld.db", std::ios::app}.good();
   const auto error = open_error(options);
   ::setfsuid(static_cast<uid_t>(user));
-  if (!is_reachable) {
-    std::cerr << "not judged: another user does not reach the directory\n";
+  if (!is_reachable || !is_foreign) {
+    std::cerr << "not judged: no thread here can act as another user\n";
     return;
   }
   CHECK(error.find("celld cannot write to " + options.data_directory + "/celld.db") !=

@@ -197,7 +197,7 @@ class Schemas:
                 for name in value.keys() - known:
                     if others is False:
                         found.append(f"{pointer}/{name}: is not described")
-                    else:
+                    elif others is not True:
                         found += self.faults(others, value[name], f"{pointer}/{name}")
         return check
 

@@ -265,9 +265,11 @@ bool Poller::accept_client() {
 /// wake the poller again and again. False: there is still no descriptor, or no memory.
 bool Poller::shed_client() {
   spare_.reset();
-  const auto shed = accept_from(listening_.get());
+  auto shed = accept_from(listening_.get());
+  const bool was_shed = shed.socket || shed.error == EAGAIN;
+  shed.socket.reset();
   spare_ = spare_descriptor();
-  return spare_ && (shed.socket || shed.error == EAGAIN);
+  return was_shed && spare_;
 }
 
 /// Clients wait until descriptors may have become free.

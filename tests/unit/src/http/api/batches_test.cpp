@@ -552,6 +552,29 @@ TEST_CASE("a batch that is held back by a rate ends at its first delayed line") 
   CHECK(answer.body["errors"][0]["type"] == why);
 }
 
+TEST_CASE("a change of tokens ends a batch whose lines are all held back") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.script->submit = [](const cells::SubmitJob& message) {
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  const auto post = desk.begin(server, client);
+  bool is_refused = false;
+  post->refusal = [&] {
+    return is_refused ? std::optional{Problem{.kind = ProblemKind::unauthorized}} : std::nullopt;
+  };
+  desk.send_lines(post, 3, 1);
+  desk.take_messages();
+  is_refused = true;
+  desk.send(CheckRefusals{});
+  desk.take_messages();
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->body.find("/problems/unauthorized") != std::string::npos);
+  CHECK(answer->body.find("\"stopped_at_line\":1") != std::string::npos);
+}
+
 TEST_CASE("a batch that is held back by a rate makes room for another, and names the rate") {
   BatchLimits limits;
   limits.reading_max = 1;

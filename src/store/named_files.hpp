@@ -9,8 +9,8 @@
 
 namespace celld::store {
 
-/// Files as they are found under their names. A process can write to an open file after its name
-/// was removed or given to another file, but nobody finds its writes under that name.
+/// The files that these paths named at construction. A process can go on writing to an open file
+/// after its path was removed or given to another file; what it writes is then not at that path.
 class NamedFiles {
  public:
   explicit NamedFiles(const std::vector<std::string>& paths);

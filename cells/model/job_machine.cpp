@@ -207,9 +207,11 @@ bool counted(const AttemptEnd& end) {
 }
 
 /// Whether the attempt may have had an effect although it did not succeed. An answer that celld
-/// cannot read may be that of a provider that has done its work.
+/// cannot read may be that of a provider that has done its work. The code of a rejection is the
+/// provider's own.
 bool leaves_doubt(const AttemptEnd& end) {
-  const bool unclear = outcome_unknown(end.kind) || end.code == "invalid_response";
+  const bool unreadable = end.code == "invalid_response" && end.kind != AttemptEnd::Kind::rejected;
+  const bool unclear = outcome_unknown(end.kind) || unreadable;
   return !end.never_began && (unclear || end.in_doubt);
 }
 

@@ -137,6 +137,8 @@ TEST_CASE("the failed step is undone first if the outcome of any attempt is unkn
   // The provider may have done what it was asked for, and answered badly.
   CHECK(undone_after({end_of(Kind::retryable, "invalid_response"), end_of(Kind::rejected)}) ==
         Indexes{1, 0});
+  // A provider that refuses may use any code.
+  CHECK(undone_after({end_of(Kind::rejected, "invalid_response")}) == Indexes{0});
   AttemptEnd never = end_of(Kind::handed_back);
   never.never_began = true;
   CHECK(undone_after({never, end_of(Kind::rejected)}) == Indexes{0});

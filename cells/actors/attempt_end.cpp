@@ -15,6 +15,7 @@ AttemptEnd::Kind kind_of(CallOutcome::Kind kind, bool has_circuit) {
     case CallOutcome::Kind::retryable:
       return AttemptEnd::Kind::retryable;
     case CallOutcome::Kind::throttled:
+    case CallOutcome::Kind::unable:
       return AttemptEnd::Kind::throttled;
     case CallOutcome::Kind::unauthorized:
       return has_circuit ? AttemptEnd::Kind::throttled : AttemptEnd::Kind::retryable;
@@ -105,6 +106,8 @@ ProviderSign sign_of(const CallOutcome& outcome, AbortCause cause) {
     case CallOutcome::Kind::unknown:
       sign.call = CallSign::failing;
       break;
+    case CallOutcome::Kind::unable:
+      return sign;
     case CallOutcome::Kind::aborted:
       if (cause != AbortCause::timeout) return sign;
       sign.call = CallSign::failing;

@@ -22,6 +22,8 @@ struct CallOutcome {
     /// As retryable: the provider does not accept celld's credentials (HTTP 401, 403). The attempt
     /// is not counted if the service has a circuit breaker, which opens.
     unauthorized,
+    /// As throttled, for a lack of celld's own, such as of descriptors: the provider was not called.
+    unable,
     unknown,  ///< Timeout or broken connection: the provider may still be acting.
     aborted,  ///< Ended by AbortCall before an answer arrived; the provider may still be acting.
     pending,  ///< The provider has begun an operation; call again after `retry_after`.

@@ -10,6 +10,7 @@
 #include "src/json/json.hpp"
 #include "src/providers/http/outcome.hpp"
 #include "src/providers/secrets.hpp"
+#include "src/providers/shortage.hpp"
 
 namespace celld::providers {
 namespace {
@@ -65,9 +66,10 @@ CallOutcome interpret_end(const std::string& service, const CommandResult& resul
       return failure(Kind::unknown, "provider_error",
                      service + " was killed by signal " + std::to_string(result.value) + ".");
     case End::not_started:
-      return failure(Kind::retryable, "communications_error",
-                     service + " could not be started: " +
-                         std::generic_category().message(result.value) + ".");
+      return failure(
+          is_shortage(result.value) ? Kind::unable : Kind::retryable, "communications_error",
+          service + " could not be started: " + std::generic_category().message(result.value) +
+              ".");
     case End::timed_out:
       return failure(Kind::unknown, "timeout", service + " did not finish in time and was killed.");
     case End::too_large:

@@ -2,11 +2,16 @@
 
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <string>
+#include <system_error>
 #include <utility>
+
+#include "src/providers/shortage.hpp"
 
 namespace celld::providers {
 namespace {
@@ -69,6 +74,10 @@ std::string_view status_of(std::string_view line) {
   return valid ? line.substr(status_at, 3) : std::string_view{};
 }
 
+bool is_ipv6(std::string_view address) {
+  return address.find(':') != std::string_view::npos;
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -81,6 +90,7 @@ HttpCall::HttpCall(const cells::Lease& lease, HttpRequest request, const HttpLim
                    Ended ended)
     : lease_(lease),
       request_(std::move(request)),
+      host_(named_host(request_.url)),
       limits_(limits),
       ended_(std::move(ended)),
       easy_(curl_easy_init()) {}
@@ -88,11 +98,13 @@ HttpCall::HttpCall(const cells::Lease& lease, HttpRequest request, const HttpLim
 HttpCall::~HttpCall() {
   if (easy_ != nullptr) curl_easy_cleanup(easy_);
   curl_slist_free_all(headers_);
+  curl_slist_free_all(addresses_);
 }
 
-bool HttpCall::prepare(milliseconds remaining) {
-  return easy_ != nullptr && set_request() && set_bounds(remaining) && set_policy() &&
-         set_callbacks();
+bool HttpCall::prepare(milliseconds remaining, milliseconds to_connect,
+                       const std::vector<std::string>& addresses) {
+  return easy_ != nullptr && set_request() && set_addresses(addresses) &&
+         set_bounds(remaining, to_connect) && set_policy() && set_callbacks();
 }
 
 HttpCall* HttpCall::of(CURL* easy) {
@@ -111,13 +123,22 @@ void HttpCall::end(CURLcode code) {
     result_.body.clear();
     result_.retry_after.reset();
     result_.kept_header.reset();
-    if (code != CURLE_OK) result_.reason = reason_of(easy_, code);
+    if (result_.end == HttpResult::End::unable) {
+      result_.reason = std::generic_category().message(shortage_);
+    } else if (code != CURLE_OK) {
+      result_.reason = reason_of(easy_, code);
+    }
   }
   ended_(std::move(result_));
 }
 
 void HttpCall::end_aborted() {
   ended_(HttpResult{});
+}
+
+void HttpCall::end_unable(int error) {
+  shortage_ = error;
+  end(CURLE_COULDNT_CONNECT);
 }
 
 bool HttpCall::set_request() {
@@ -144,10 +165,23 @@ bool HttpCall::set_content() {
          set(easy_, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
-bool HttpCall::set_bounds(milliseconds remaining) {
+// libcurl would look a name up on a new thread for each connection, and leave the thread behind
+// when the call ends.
+bool HttpCall::set_addresses(const std::vector<std::string>& addresses) {
+  if (!host_ || addresses.empty()) return true;
+  std::string entry = "+" + host_->name + ":" + host_->port + ":";
+  for (const auto& address : addresses) {
+    entry += (is_ipv6(address) ? "[" + address + "]" : address) + ",";
+  }
+  entry.pop_back();
+  addresses_ = curl_slist_append(nullptr, entry.c_str());
+  return addresses_ != nullptr && set(easy_, CURLOPT_RESOLVE, addresses_);
+}
+
+bool HttpCall::set_bounds(milliseconds remaining, milliseconds to_connect) {
   // libcurl takes 0 for no limit.
   const auto timeout = std::max(remaining, milliseconds{1});
-  const auto connect = std::clamp(limits_.connect_timeout, milliseconds{1}, timeout);
+  const auto connect = std::clamp(to_connect, milliseconds{1}, timeout);
   return set(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count())) &&
          set(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect.count())) &&
          set(easy_, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits_.body_bytes_max)) &&
@@ -178,6 +212,8 @@ bool HttpCall::set_callbacks() {
          set(easy_, CURLOPT_HEADERDATA, this) &&                      //
          set(easy_, CURLOPT_WRITEFUNCTION, &HttpCall::on_body) &&     //
          set(easy_, CURLOPT_WRITEDATA, this) &&                       //
+         set(easy_, CURLOPT_OPENSOCKETFUNCTION, &HttpCall::on_open) &&
+         set(easy_, CURLOPT_OPENSOCKETDATA, this) &&  //
          set(easy_, CURLOPT_PREREQFUNCTION, &HttpCall::on_before_send) &&
          set(easy_, CURLOPT_PREREQDATA, this) &&
          set(easy_, CURLOPT_XFERINFOFUNCTION, &HttpCall::on_progress) &&
@@ -219,6 +255,12 @@ int HttpCall::on_before_send(void* self, char*, char*, int, int) {
   return std::exchange(call.sent_, true) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
+curl_socket_t HttpCall::on_open(void* self, curlsocktype, curl_sockaddr* address) {
+  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  static_cast<HttpCall*>(self)->shortage_ = socket < 0 && is_shortage(errno) ? errno : 0;
+  return socket;
+}
+
 // With TLS, data that follows an answer in the same record stays in OpenSSL's buffer, unnoticed,
 // while the connection is kept. libcurl would take that data for the answer to the next request. So
 // a connection with such data must not be reused. libcurl reports progress one last time when an
@@ -251,14 +293,15 @@ bool HttpCall::read_header(std::string_view line) {
   if (line.empty()) {
     head_complete_ = true;
     status_line_next_ = interim_;  // Otherwise the next line is a trailer.
+    return true;
   }
   const auto content = trim(line);
   const auto colon = content.find(':');
   if (colon == std::string_view::npos) return true;
   const auto name = content.substr(0, colon);
   const auto value = trim(content.substr(colon + 1));
-  const bool is_trailer = head_complete_;
-  if (!is_trailer && equal_ignoring_case(name, request_.kept_header)) keep(value);
+  if (head_complete_) return true;  // A trailer.
+  if (equal_ignoring_case(name, request_.kept_header)) keep(value);
   if (equal_ignoring_case(name, "retry-after")) {
     result_.retry_after = value.substr(0, retry_after_bytes_max);
   } else if (equal_ignoring_case(name, "content-length")) {
@@ -281,6 +324,7 @@ HttpResult::End HttpCall::classify(CURLcode code) const {
   // whichever timer fired first.
   const bool out_of_time =
       code == CURLE_OPERATION_TIMEDOUT && request_.timeout <= limits_.connect_timeout;
+  if (!sent_ && shortage_ != 0) return End::unable;
   if (!sent_) return out_of_time ? End::not_reached : End::not_sent;
   if (too_large_) return End::too_large;
   if (garbled_) return End::garbled;

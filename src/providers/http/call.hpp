@@ -5,11 +5,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cells/model/ids.hpp"
 #include "src/providers/http/exchange.hpp"
+#include "src/providers/http/url_parts.hpp"
 
 namespace celld::providers {
 
@@ -23,12 +26,14 @@ class HttpCall {
   HttpCall(const HttpCall&) = delete;
   HttpCall& operator=(const HttpCall&) = delete;
 
-  /// Sets up the easy handle, with `remaining` for the whole call. False when libcurl refuses the
-  /// request.
-  bool prepare(milliseconds remaining);
+  /// Sets up the easy handle, with `remaining` for the whole call, `to_connect` for its connection,
+  /// and the `addresses` of its host() if it has one. False when libcurl refuses the request.
+  bool prepare(milliseconds remaining, milliseconds to_connect,
+               const std::vector<std::string>& addresses);
 
   const cells::Lease& lease() const { return lease_; }
   CURL* easy() const { return easy_; }
+  const std::optional<NamedHost>& host() const { return host_; }
   std::size_t answer_bytes() const { return result_.body.size(); }
   /// The call that an easy handle belongs to.
   static HttpCall* of(CURL* easy);
@@ -36,16 +41,20 @@ class HttpCall {
   /// Reports the end to the starter. Call once; after that, only destroy the object.
   void end(CURLcode code);
   void end_aborted();
+  /// celld lacked what it needs for a connection: `error` is of errno.
+  void end_unable(int error);
 
  private:
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static int on_before_send(void* self, char*, char*, int, int);
+  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address);
   static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
   bool set_request();
   bool set_content();
-  bool set_bounds(milliseconds remaining);
+  bool set_addresses(const std::vector<std::string>& addresses);
+  bool set_bounds(milliseconds remaining, milliseconds to_connect);
   bool set_policy();
   bool set_callbacks();
   bool read_header(std::string_view line);
@@ -54,10 +63,12 @@ class HttpCall {
 
   cells::Lease lease_;
   HttpRequest request_;
+  std::optional<NamedHost> host_;
   HttpLimits limits_;
   Ended ended_;
   CURL* easy_;
   curl_slist* headers_ = nullptr;
+  curl_slist* addresses_ = nullptr;
   HttpResult result_;
   std::size_t head_bytes_ = 0;
   std::string length_;  ///< Content-Length of the current head.
@@ -65,6 +76,7 @@ class HttpCall {
   bool interim_ = false;  ///< The head is that of a status 1xx: another head follows.
   bool head_complete_ = false;
   bool sent_ = false;
+  int shortage_ = 0;  ///< Why no socket could be opened, of errno.
   bool too_large_ = false;
   bool garbled_ = false;
 };

@@ -28,6 +28,10 @@ void HttpCallQueue::abort(const cells::Lease& lease, Gone gone) {
   push(Abort{lease, std::move(gone)});
 }
 
+void HttpCallQueue::host_found(const std::string& name, HostAddresses found) {
+  push(HostFound{name, std::move(found)});
+}
+
 std::vector<HttpCallQueue::Operation> HttpCallQueue::take() {
   const std::lock_guard lock(mutex_);
   eventfd_t count = 0;
@@ -76,8 +80,8 @@ void HttpCallQueue::wake() const {
 void HttpCallQueue::refuse(Operation& operation) {
   if (auto* start = std::get_if<Start>(&operation)) {
     start->ended(HttpResult{});
-  } else {
-    std::get<Abort>(operation).gone();
+  } else if (auto* abort = std::get_if<Abort>(&operation)) {
+    abort->gone();
   }
 }
 

@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <mutex>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "cells/model/ids.hpp"
 #include "cells/model/time.hpp"
 #include "src/providers/http/exchange.hpp"
+#include "src/providers/http/host_names.hpp"
 
 namespace celld::providers {
 
@@ -29,7 +31,12 @@ class HttpCallQueue {
     cells::Lease lease;
     Gone gone;
   };
-  using Operation = std::variant<Start, Abort>;
+  /// The end of a look-up.
+  struct HostFound {
+    std::string name;
+    HostAddresses found;
+  };
+  using Operation = std::variant<Start, Abort, HostFound>;
 
   HttpCallQueue();
   ~HttpCallQueue();
@@ -44,6 +51,9 @@ class HttpCallQueue {
   /// Aborts the call under `lease`, if there is one, whichever provider started it. Calls `gone`
   /// once, after `ended`, when the call's socket is closed.
   void abort(const cells::Lease& lease, Gone gone);
+
+  /// Tells the transport how a look-up of its own ended.
+  void host_found(const std::string& name, HostAddresses found);
 
   // --- For the transport's thread -------------------------------------------------------------
 

@@ -34,6 +34,7 @@ struct HttpResult {
   enum class End : std::uint8_t {
     answered,     ///< `status`, `body` and `retry_after` are the answer.
     not_sent,     ///< No connection: not a byte of the request was sent.
+    unable,       ///< The same, because celld lacked what it needs for a connection.
     not_reached,  ///< The same, because the time for the whole call ran out.
     timed_out,    ///< No complete answer in time.
     broken,       ///< The connection ended before the answer did.
@@ -45,7 +46,8 @@ struct HttpResult {
   int status = 0;
   std::string body;
   std::optional<std::string> retry_after;  ///< The value of the header, if sent.
-  std::string reason;  ///< For not_sent, broken and garbled: a generic phrase without secrets.
+  std::string
+      reason;  ///< For not_sent, unable, broken and garbled: a generic phrase without secrets.
   /// The value of the header to keep, if sent; with commas between them if there are several.
   std::optional<std::string> kept_header{};
 };

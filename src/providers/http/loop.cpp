@@ -9,6 +9,7 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -35,18 +36,23 @@ int make_ended_socket() {
 
 }  // namespace
 
-HttpLoop::HttpLoop(HttpLimits limits, HttpCallQueue& operations, HelpActors help_actors)
+HttpLoop::HttpLoop(HttpLimits limits, std::shared_ptr<HttpCallQueue> operations,
+                   HelpActors help_actors)
     : limits_(limits),
-      operations_(operations),
+      operations_(std::move(operations)),
       help_actors_(std::move(help_actors)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       ended_fd_(make_ended_socket()),
-      events_(events_at_first) {
+      events_(events_at_first),
+      look_ups_([queue = operations_](const std::string& name, HostAddresses found) {
+        queue->host_found(name, std::move(found));
+      }),
+      names_([this](const std::string& name) { look_ups_.start(name); }) {
   epoll_event wake{};
   wake.events = EPOLLIN;
   wake.data.u64 = wake_data;
   if (epoll_fd_ < 0 || ended_fd_ < 0 ||
-      epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, operations_.wake_fd(), &wake) != 0) {
+      epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, operations_->wake_fd(), &wake) != 0) {
     throw std::system_error(errno, std::generic_category(), "HTTP transport");
   }
 }
@@ -59,21 +65,23 @@ HttpLoop::~HttpLoop() {
 }
 
 void HttpLoop::run() {
-  while (!operations_.stop_requested()) {
-    auto operations = operations_.take();
+  while (!operations_->stop_requested()) {
+    auto operations = operations_->take();
     carry_out_all<HttpCallQueue::Start>(operations);
+    carry_out_all<HttpCallQueue::HostFound>(operations);
     // Events come before timers, because timers start calls, and a call must not reuse a kept
     // connection on which data has arrived. Events also come before aborts, because an answer that
     // has already arrived counts.
     wait_and_dispatch(operations.empty() ? wait_ms() : 0);
     end_finished();
     carry_out_all<HttpCallQueue::Abort>(operations);
+    end_waits();
     fire_timers();
     end_finished();
     drop_empty_shards();
   }
   end_all();
-  operations_.close();
+  operations_->close();
 }
 
 template <class Kind>
@@ -84,14 +92,54 @@ void HttpLoop::carry_out_all(std::vector<HttpCallQueue::Operation>& operations) 
 }
 
 void HttpLoop::carry_out(HttpCallQueue::Start& start) {
-  const auto remaining = std::chrono::ceil<milliseconds>(start.deadline - steady_now());
+  const auto now = steady_now();
   auto call = std::make_unique<HttpCall>(start.lease, std::move(start.request), limits_,
                                          std::move(start.ended));
   if (calls_.contains(start.lease)) return call->end_aborted();
-  if (remaining <= milliseconds{0}) return call->end(CURLE_OPERATION_TIMEDOUT);
+  const auto connected_by = std::min(start.deadline, now + limits_.connect_timeout);
+  const auto& host = call->host();
+  const auto wait = host ? names_.wait_for(host->name, now, connected_by) : std::nullopt;
+  const auto position =
+      calls_.emplace(start.lease, Entry{std::move(call), start.deadline, connected_by}).first;
+  if (!wait) return begin(position, CURLE_COULDNT_RESOLVE_HOST);
+  position->second.waits_until = *wait;
+  waiting_.emplace(*wait, start.lease);
+}
+
+void HttpLoop::carry_out(HttpCallQueue::HostFound& found) {
+  const auto now = steady_now();
+  const int shortage = found.found.shortage;
+  names_.ended(found.name, std::move(found.found), now);
+  const bool is_unable = shortage != 0 && names_.addresses(found.name, now).empty();
+  std::vector<cells::Lease> leases;
+  for (const auto& [time, lease] : waiting_) {
+    if (calls_.at(lease).call->host()->name == found.name) leases.push_back(lease);
+  }
+  for (const auto& lease : leases) {
+    const auto position = calls_.find(lease);
+    is_unable ? take_out(position)->end_unable(shortage)
+              : begin(position, CURLE_COULDNT_RESOLVE_HOST);
+  }
+}
+
+void HttpLoop::begin(Calls::iterator position, CURLcode without_address) {
+  auto& entry = position->second;
+  const auto now = steady_now();
+  const auto left = [&](cells::SteadyTime end) {
+    return std::chrono::ceil<milliseconds>(end - now);
+  };
+  static const std::vector<std::string> none;
+  const auto& host = entry.call->host();
+  const auto& addresses = host ? names_.addresses(host->name, now) : none;
+  waiting_.erase({entry.waits_until, position->first});
+  if (now >= entry.deadline) return take_out(position)->end(CURLE_OPERATION_TIMEDOUT);
+  if (host && addresses.empty()) return take_out(position)->end(without_address);
   auto& shard = shard_with_room();
-  if (!call->prepare(remaining) || !shard.add(*call)) return call->end(CURLE_FAILED_INIT);
-  calls_.emplace(start.lease, Entry{&shard, std::move(call)});
+  if (!entry.call->prepare(left(entry.deadline), left(entry.connected_by), addresses) ||
+      !shard.add(*entry.call)) {
+    return take_out(position)->end(CURLE_FAILED_INIT);
+  }
+  entry.shard = &shard;
 }
 
 void HttpLoop::carry_out(HttpCallQueue::Abort& abort) {
@@ -145,11 +193,19 @@ void HttpLoop::wait_and_dispatch(int timeout_ms) {
 
 int HttpLoop::wait_ms() const {
   auto next = steady_now() + milliseconds{wait_ms_max};
+  if (!waiting_.empty()) next = std::min(next, waiting_.begin()->first);
   for (const auto& shard : shards_) {
     if (shard) next = std::min(next, shard->next_time().value_or(next));
   }
   const auto left = std::chrono::ceil<milliseconds>(next - steady_now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, wait_ms_max));
+}
+
+void HttpLoop::end_waits() {
+  const auto now = steady_now();
+  while (!waiting_.empty() && waiting_.begin()->first <= now) {
+    begin(calls_.find(waiting_.begin()->second), CURLE_OPERATION_TIMEDOUT);
+  }
 }
 
 void HttpLoop::fire_timers() {
@@ -178,10 +234,11 @@ void HttpLoop::drop_empty_shards() {
 }
 
 std::unique_ptr<HttpCall> HttpLoop::take_out(Calls::iterator position) {
-  auto [shard, call] = std::move(position->second);
+  auto entry = std::move(position->second);
+  waiting_.erase({entry.waits_until, position->first});
   calls_.erase(position);
-  shard->remove(*call);
-  return std::move(call);
+  if (entry.shard != nullptr) entry.shard->remove(*entry.call);
+  return std::move(entry.call);
 }
 
 void HttpLoop::end_all() {

@@ -1,11 +1,14 @@
 // The event loop of the HTTP transport: the calls, spread over shards that share one epoll set.
 #pragma once
 
+#include <curl/curl.h>
 #include <sys/epoll.h>
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cells/model/ids.hpp"
@@ -14,6 +17,8 @@
 #include "src/providers/http/call.hpp"
 #include "src/providers/http/call_queue.hpp"
 #include "src/providers/http/exchange.hpp"
+#include "src/providers/http/host_names.hpp"
+#include "src/providers/http/name_look_ups.hpp"
 #include "src/providers/http/shard.hpp"
 
 namespace celld::providers {
@@ -23,7 +28,7 @@ namespace celld::providers {
 class HttpLoop {
  public:
   /// `help_actors`: see HttpTransport.
-  HttpLoop(HttpLimits limits, HttpCallQueue& operations, HelpActors help_actors);
+  HttpLoop(HttpLimits limits, std::shared_ptr<HttpCallQueue> operations, HelpActors help_actors);
   ~HttpLoop();
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
@@ -33,8 +38,11 @@ class HttpLoop {
 
  private:
   struct Entry {
-    HttpShard* shard;
     std::unique_ptr<HttpCall> call;
+    cells::SteadyTime deadline;
+    cells::SteadyTime connected_by;
+    cells::SteadyTime waits_until{};  ///< For the end of a look-up.
+    HttpShard* shard = nullptr;       ///< Null while it waits.
   };
   using Calls = std::map<cells::Lease, Entry>;
 
@@ -42,24 +50,32 @@ class HttpLoop {
   void carry_out_all(std::vector<HttpCallQueue::Operation>& operations);
   void carry_out(HttpCallQueue::Start& start);
   void carry_out(HttpCallQueue::Abort& abort);
+  void carry_out(HttpCallQueue::HostFound& found);
+  /// Starts a call at the best address known; ends it if there is none.
+  void begin(Calls::iterator position, CURLcode without_address);
   HttpShard& shard_with_room();
   std::span<epoll_event> wait(int timeout_ms);
   void wait_and_dispatch(int timeout_ms);
   int wait_ms() const;
   void fire_timers();
+  void end_waits();
   void end_finished();
   void drop_empty_shards();
   std::unique_ptr<HttpCall> take_out(Calls::iterator position);
   void end_all();
 
   HttpLimits limits_;
-  HttpCallQueue& operations_;
+  std::shared_ptr<HttpCallQueue> operations_;
   HelpActors help_actors_;
   int epoll_fd_;
   int ended_fd_;  ///< A socket whose peer has closed, made while descriptors are available.
   std::vector<epoll_event> events_;
   std::vector<std::unique_ptr<HttpShard>> shards_;  ///< Null where dropped; never the first.
   Calls calls_;
+  NameLookUps look_ups_;
+  HostNames names_;
+  /// The calls that wait for a look-up, and until when.
+  std::set<std::pair<cells::SteadyTime, cells::Lease>> waiting_;
 };
 
 }  // namespace celld::providers

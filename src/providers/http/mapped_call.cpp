@@ -198,7 +198,8 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
   /// whose polls fail like that now and then would have no end.
   CallOutcome failed(CallOutcome outcome, bool has_begun) const {
     using Kind = CallOutcome::Kind;
-    const bool is_put_off = outcome.kind == Kind::throttled || outcome.kind == Kind::unauthorized;
+    const bool is_put_off = outcome.kind == Kind::throttled || outcome.kind == Kind::unauthorized ||
+                            outcome.kind == Kind::unable;
     const auto left = is_put_off ? std::max(time_left(), milliseconds{0}) : timeout_;
     if (has_operation_) outcome.operation = operation_text(has_begun, left);
     return outcome;

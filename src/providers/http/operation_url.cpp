@@ -1,33 +1,18 @@
 #include "src/providers/http/operation_url.hpp"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "src/config/checks.hpp"
 #include "src/providers/http/answer_limits.hpp"
+#include "src/providers/http/url_parts.hpp"
 
 namespace celld::providers {
 namespace {
 
 constexpr std::size_t url_bytes_max = 8192;
-
-struct CurlUrlDeleter {
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-};
-using CurlUrl = std::unique_ptr<CURLU, CurlUrlDeleter>;
-
-/// Empty if the URL has no such part.
-std::string part_of(const CurlUrl& url, CURLUPart part, unsigned flags = 0) {
-  char* text = nullptr;
-  if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return "";
-  const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
-  return text;
-}
 
 std::string origin_of(const CurlUrl& url) {
   const auto host = part_of(url, CURLUPART_HOST);

@@ -16,6 +16,7 @@ void Outages::call_ended(const cells::CallOutcome& outcome, SteadyTime now) {
     case Kind::pending:
       return call_succeeded(now);
     case Kind::aborted:
+    case Kind::unable:
       return;
     case Kind::retryable:
     case Kind::throttled:

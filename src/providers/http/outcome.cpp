@@ -194,6 +194,9 @@ CallOutcome interpret_end(const std::string& service, const HttpResult& result,
     case HttpResult::End::not_sent:
       return failure(Kind::retryable, "communications_error",
                      with_reason(service + " could not be reached", result.reason));
+    case HttpResult::End::unable:
+      return failure(Kind::unable, "communications_error",
+                     with_reason("celld could not call " + service, result.reason));
     case HttpResult::End::not_reached:
       return failure(Kind::retryable, "timeout", service + " could not be reached in time.");
     case HttpResult::End::timed_out:

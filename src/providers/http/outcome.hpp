@@ -27,6 +27,7 @@ inline constexpr std::size_t text_bytes_max = 4 << 10;
 ///   any other status, a wrong shape,
 ///   too much, or not HTTP at all      retryable, invalid_response
 ///   nothing was sent                  retryable, communications_error
+///   celld lacked a descriptor         unable, communications_error
 ///   nothing was sent in time          retryable, timeout
 ///   broken connection                 unknown, communications_error
 ///   timeout                           unknown, timeout

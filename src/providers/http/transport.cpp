@@ -20,8 +20,8 @@ void initialise_libcurl_once() {
 HttpTransport::HttpTransport(HttpLimits limits, HelpActors help_actors)
     : calls_(std::make_shared<HttpCallQueue>()) {
   initialise_libcurl_once();
-  auto loop = std::make_shared<HttpLoop>(limits, *calls_, std::move(help_actors));
-  thread_ = start_without_signals([loop, calls = calls_] { loop->run(); });
+  auto loop = std::make_shared<HttpLoop>(limits, calls_, std::move(help_actors));
+  thread_ = start_without_signals([loop] { loop->run(); });
 }
 
 HttpTransport::~HttpTransport() {

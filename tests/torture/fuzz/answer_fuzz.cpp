@@ -73,7 +73,8 @@ HttpResult call(std::string_view bytes, const HttpLimits& limits, std::size_t pi
                     result = std::move(end);
                     ++ended;
                   });
-    must(call.prepare(providers::milliseconds(10'000)), "libcurl takes the request");
+    must(call.prepare(providers::milliseconds(10'000), providers::milliseconds(10'000), {}),
+         "libcurl takes the request");
     provider.connect(call.easy());
     call.end(curl_easy_perform(call.easy()));
   }

@@ -161,7 +161,8 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   static CallOutcome::Kind failure(std::uint64_t die) {
     if (die == 7) return CallOutcome::Kind::rejected;
     if (die == 8 || die == 9) return CallOutcome::Kind::retryable;
-    if (die == 10) return CallOutcome::Kind::throttled;
+    if (die == 10)
+      return dice().one_in(3) ? CallOutcome::Kind::unable : CallOutcome::Kind::throttled;
     return CallOutcome::Kind::unknown;
   }
 

@@ -28,6 +28,7 @@ Sign sign_of(const CallAnswer* answer, AbortCause cause) {
       return cause == AbortCause::timeout ? Sign::failing : Sign::unclear;
     case Kind::throttled:
     case Kind::unauthorized:
+    case Kind::unable:
       break;
   }
   return Sign::unclear;

@@ -347,7 +347,8 @@ EndedAttempt World::judge(const Job& before, AbortCause cause) {
   const bool cut = cause == AbortCause::worker_lost || cause == AbortCause::hand_back;
   const auto answer = answers_.find(before.lease);
   const bool answered = answer != answers_.end() && answer->second.kind != Kind::aborted;
-  const bool throttled = answered && answer->second.kind == Kind::throttled;
+  const bool throttled =
+      answered && (answer->second.kind == Kind::throttled || answer->second.kind == Kind::unable);
   const bool pending = answered && answer->second.kind == Kind::pending;
   const bool uncounted = throttled || pending;
   end.counts = !cut && !uncounted;

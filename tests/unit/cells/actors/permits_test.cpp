@@ -543,6 +543,17 @@ TEST_CASE("a provider that refuses calls without saying for how long opens the c
   for (const JobId job : jobs) CHECK(engine.stored(job)->steps[0].attempts == 0);
 }
 
+TEST_CASE("what celld lacks itself is no failure of the provider, and counts as no attempt") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(4);
+  for (const JobId job : jobs) engine.fail(job, Kind::unable);
+  CHECK(engine.service("dns").circuit == CircuitState::closed);
+  for (const JobId job : jobs) {
+    CHECK(engine.state(job) == JobState::retrying);
+    CHECK(engine.stored(job)->steps[0].attempts == 0);
+  }
+}
+
 TEST_CASE("without a circuit, a provider that does not accept celld is tried again") {
   Fixture engine{1};
   const JobId job = engine.submit("a");

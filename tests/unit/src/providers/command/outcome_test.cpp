@@ -85,6 +85,13 @@ TEST_CASE("a command that could not be started may be retried, and its message s
   CHECK(outcome.message == "db could not be started: No such file or directory.");
 }
 
+TEST_CASE("a command that celld has no room for is no failure of the command") {
+  const int shortage = GENERATE(EMFILE, ENFILE, ENOMEM, EAGAIN, ENOBUFS);
+  const auto outcome = of(ended(End::not_started, shortage));
+  CHECK(outcome.kind == Kind::unable);
+  CHECK(outcome.code == "communications_error");
+}
+
 TEST_CASE("lines of standard error become messages, cleaned and truncated") {
   const auto outcome = of(ended(End::exited, 0, R"({"messages": [{"text": "last"}]})",
                                 {{"warning: \x1b[31mred\x1b[0m\r", false},

@@ -262,4 +262,13 @@ TEST_CASE("trailers after an answer are no head") {
   CHECK(result.body == "{}");
 }
 
+TEST_CASE("trailers after an answer replace none of its headers") {
+  const auto result =
+      result_of(answering("HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n"
+                          "2\r\n{}\r\n0\r\nRetry-After: 9\r\nContent-Length: x\r\n\r\n"));
+  CHECK(result.end == End::answered);
+  CHECK(result.status == 503);
+  CHECK_FALSE(result.retry_after);
+}
+
 }  // namespace celld::providers

@@ -194,7 +194,7 @@ class TlsCalls {
     HttpResult made;
     HttpCall call({1, 1}, std::move(request), {},
                   [&](HttpResult result) { made = std::move(result); });
-    REQUIRE(call.prepare(10'000ms));
+    REQUIRE(call.prepare(10'000ms, 10'000ms, {}));
     curl_easy_setopt(call.easy(), CURLOPT_CAINFO, authority_path_.c_str());
     REQUIRE(curl_multi_add_handle(multi_, call.easy()) == CURLM_OK);
     const CURLcode code = run();

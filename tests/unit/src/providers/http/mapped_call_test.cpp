@@ -16,6 +16,7 @@
 #include "tests/unit/src/providers/call_fixture.hpp"
 #include "tests/unit/src/providers/http/mapping/fixture.hpp"
 #include "tests/unit/src/providers/http/misbehaving_provider.hpp"
+#include "tests/unit/src/providers/http/transport_fixture.hpp"
 
 namespace celld::providers {
 namespace {
@@ -470,6 +471,20 @@ TEST_CASE("a poll that the provider puts off gives its operation no more time") 
   CHECK(parse_operation(*put_off.operation)->left <= 4min);
   CHECK(parse_operation(*put_off.operation)->left > 1min);
   CHECK(parse_operation(fixture.call(next_call(put_off, 10min)).operation.value())->left <= 4min);
+}
+
+TEST_CASE("a poll that celld cannot make gives its operation no more time") {
+  Scripted server({{"202 Accepted", R"({"id": 1})"}});
+  Fixture fixture(server.script(), polled);
+  auto operation = parse_operation(fixture.call().operation.value()).value();
+  operation.left = 4min;
+  CallOutcome outcome;
+  outcome.operation = to_text(operation);
+  const test::NoDescriptors none;
+  const auto put_off = fixture.call(next_call(outcome, 10min));
+  CHECK(put_off.kind == Kind::unable);
+  CHECK(parse_operation(put_off.operation.value())->has_begun);
+  CHECK(parse_operation(*put_off.operation)->left <= 4min);
 }
 
 TEST_CASE("after an operation has ended, the next attempt begins with the next request") {

@@ -70,6 +70,7 @@ class MisbehavingProvider {
   ~MisbehavingProvider();
 
   std::string url(std::string_view scheme = "http") const;
+  std::uint16_t port() const { return port_; }
   int connections() const { return connections_; }
 
  private:

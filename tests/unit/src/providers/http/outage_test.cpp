@@ -36,7 +36,7 @@ TEST_CASE("an outage lasts from the first call that failed to one that did not")
     outages.call_ended(outcome_of(kind), start + 12s);
     CHECK(outages.callable_within(start + 9s, start + 20s) == 1s);
     CHECK(outages.callable_within(start + 11s, start + 20s) == 0s);
-    outages.call_ended(outcome_of(Kind::aborted), start + 14s);
+    outages.call_ended(outcome_of(GENERATE(Kind::aborted, Kind::unable)), start + 14s);
     outages.call_ended(outcome_of(Kind::pending), start + 15s);
     outages.call_succeeded(start + 16s);
     CHECK(outages.callable_within(start + 9s, start + 20s) == 6s);

@@ -213,6 +213,11 @@ TEST_CASE("calls without an answer have their own codes") {
   CHECK(refused.code == "communications_error");
   CHECK(refused.message == "dns could not be reached: Couldn't connect to server.");
 
+  const auto unable = outcome_of(End::unable, "Too many open files");
+  CHECK(unable.kind == Kind::unable);
+  CHECK(unable.code == "communications_error");
+  CHECK(unable.message == "celld could not call dns: Too many open files.");
+
   CHECK(outcome_of(End::not_reached).kind == Kind::retryable);
   CHECK(outcome_of(End::not_reached).code == "timeout");
   CHECK(outcome_of(End::broken).kind == Kind::unknown);

@@ -1,6 +1,8 @@
 // Makes calls through an HTTP transport and waits for them to end.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <future>
 #include <memory>
@@ -19,6 +21,22 @@ inline providers::HttpRequest request_to(
     std::string url, std::chrono::milliseconds timeout = std::chrono::milliseconds{10'000}) {
   return {std::move(url), {"Expect:", "Content-Type: application/json"}, R"({"a":1})", timeout};
 }
+
+/// While it exists, the process can open no descriptor.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 class Calls {
  public:

@@ -2,8 +2,6 @@
 #include "src/providers/http/transport.hpp"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -15,8 +13,8 @@
 #include <cstddef>
 #include <functional>
 #include <future>
-#include <iostream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,6 +23,7 @@
 
 #include "tests/unit/catch.hpp"
 #include "tests/unit/machine.hpp"
+#include "tests/unit/src/providers/http/look_ups.hpp"
 #include "tests/unit/src/providers/http/misbehaving_provider.hpp"
 #include "tests/unit/src/providers/http/transport_fixture.hpp"
 
@@ -35,42 +34,13 @@ using namespace std::chrono_literals;
 using test::Calls;
 using test::Connection;
 using test::http_answer;
+using test::LookUps;
 using test::MisbehavingProvider;
 using test::patience;
 using test::request_to;
 using test::tolerance;
 using End = HttpResult::End;
-
-/// While it exists, every look-up of its name hangs, as if the name server did not answer.
-class HangingLookUp {
- public:
-  static constexpr std::string_view name = "hangs.invalid";
-
-  HangingLookUp() { events_ = std::make_shared<Events>(); }
-  ~HangingLookUp() { events_->end.set_value(); }
-  HangingLookUp(const HangingLookUp&) = delete;
-  HangingLookUp& operator=(const HangingLookUp&) = delete;
-
-  /// Waits until it has; false if that takes too long.
-  bool has_begun() const {
-    return events_->begun.get_future().wait_for(patience) == std::future_status::ready;
-  }
-  /// For the thread that looks the name up.
-  static void hang() {
-    const auto events = events_;  // The object may end first.
-    if (!events->has_begun.exchange(true)) events->begun.set_value();
-    std::shared_future<void>(events->ended).wait();
-  }
-
- private:
-  struct Events {
-    std::atomic<bool> has_begun{false};
-    std::promise<void> begun;
-    std::promise<void> end;
-    std::shared_future<void> ended{end.get_future()};
-  };
-  static inline std::shared_ptr<Events> events_;
-};
+using Answer = LookUps::Answer;
 
 /// While it exists, the environment names a proxy for every host.
 class HttpProxy {
@@ -135,6 +105,18 @@ TEST_CASE("a call without a connection was not sent") {
     CHECK(hasty.make(request_to(provider.url("https"))).end == End::not_sent);
     CHECK(watch.is_within(5s, "an attempt to connect"));
   }
+}
+
+TEST_CASE("a call for which celld has no descriptor is celld's own failure") {
+  Calls calls;
+  const auto url = "http://127.0.0.1:" + std::to_string(test::unused_port()) + "/";
+  const auto result = [&] {
+    const test::NoDescriptors none;
+    return calls.make(request_to(url));
+  }();
+  CHECK(result.end == End::unable);
+  CHECK(result.reason == "Too many open files");
+  CHECK(calls.make(request_to(url)).end == End::not_sent);
 }
 
 TEST_CASE("a call takes no proxy from the environment") {
@@ -308,17 +290,95 @@ TEST_CASE("an abort closes the connection even while a fork has copies of all de
 }
 
 TEST_CASE("an abort does not wait for a name server that does not answer") {
+  LookUps servers;
+  servers.set("silent.invalid", Answer::silent);
   Calls calls;
-  const HangingLookUp look_up;
   const auto lease = calls.next_lease();
-  auto result = calls.start(lease, request_to("http://" + std::string(HangingLookUp::name) + "/"));
-  if (!look_up.has_begun()) {
-    // With c-ares, libcurl may ask name servers itself.
-    REQUIRE(::curl_version_info(CURLVERSION_NOW)->ares != nullptr);
-    std::cerr << "not judged: libcurl looks up names without the C library\n";
-    return;
-  }
+  auto result = calls.start(lease, request_to("http://silent.invalid/"));
+  REQUIRE(servers.await_begun("silent.invalid", 1));
   REQUIRE(calls.abort(lease).wait_for(patience) == std::future_status::ready);
+  CHECK(result.get().end == End::aborted);
+}
+
+TEST_CASE("calls wait for one look-up of a silent name server, and each ends in time") {
+  LookUps servers;
+  servers.set("silent.invalid", Answer::silent);
+  Calls calls{{.connect_timeout = 300ms}};
+  std::vector<std::future<HttpResult>> results;
+  for (int i = 0; i < 50; ++i) {
+    results.push_back(calls.start(calls.next_lease(), request_to("http://silent.invalid/")));
+    results.push_back(calls.start(calls.next_lease(), request_to("http://silent.invalid/", 200ms)));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    REQUIRE(results[i].wait_for(patience) == std::future_status::ready);
+    const auto result = results[i].get();
+    CHECK(result.end == (i % 2 == 0 ? End::not_sent : End::not_reached));
+    CHECK(result.reason == ::curl_easy_strerror(CURLE_OPERATION_TIMEDOUT));
+  }
+  CHECK(calls.make(request_to("http://silent.invalid/", 100ms)).end == End::not_reached);
+  CHECK(servers.begun("silent.invalid") == 1);
+}
+
+TEST_CASE("calls that wait for a name begin, or end, with its look-up") {
+  LookUps servers;
+  servers.set("late.invalid", Answer::silent);
+  MisbehavingProvider provider([](Connection& connection) {
+    connection.read_request();
+    connection.send(http_answer("200 OK", ""));
+  });
+  Calls calls;
+  const auto url = "http://late.invalid:" + std::to_string(provider.port()) + "/";
+  auto first = calls.start(calls.next_lease(), request_to(url));
+  auto second = calls.start(calls.next_lease(), request_to(url));
+  REQUIRE(servers.await_begun("late.invalid", 1));
+  SECTION("that has an address") {
+    servers.set("late.invalid", Answer::loopback);
+    servers.wake();
+    CHECK(first.get().end == End::answered);
+    CHECK(second.get().end == End::answered);
+  }
+  SECTION("that has none") {
+    servers.set("late.invalid", Answer::failed);
+    servers.wake();
+    const auto result = first.get();
+    CHECK(result.end == End::not_sent);
+    CHECK(result.reason == ::curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST));
+    CHECK(second.get().end == End::not_sent);
+  }
+  CHECK(servers.begun("late.invalid") == 1);
+}
+
+TEST_CASE("a name is looked up once for many calls, and sent to the provider") {
+  LookUps servers;
+  servers.set("here.invalid", GENERATE(Answer::loopback, Answer::both));
+  std::mutex mutex;
+  std::vector<std::string> hosts;
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (const auto request = connection.read_request()) {
+      const std::lock_guard lock(mutex);
+      hosts.push_back(request->header("Host"));
+    }
+    connection.send(http_answer("200 OK", ""));
+  });
+  Calls calls;
+  const auto host = "here.invalid:" + std::to_string(provider.port());
+  for (int i = 0; i < 3; ++i) {
+    CHECK(calls.make(request_to("http://" + host + "/")).end == End::answered);
+  }
+  CHECK(servers.begun("here.invalid") == 1);
+  const std::lock_guard lock(mutex);
+  CHECK(hosts == std::vector<std::string>{host, host, host});
+}
+
+TEST_CASE("a transport may end while a name server is silent") {
+  LookUps servers;
+  servers.set("silent.invalid", Answer::silent);
+  std::future<HttpResult> result;
+  {
+    Calls calls;
+    result = calls.start(calls.next_lease(), request_to("http://silent.invalid/"));
+    REQUIRE(servers.await_begun("silent.invalid", 1));
+  }
   CHECK(result.get().end == End::aborted);
 }
 
@@ -458,16 +518,3 @@ TEST_CASE("calls that hang all end at their timeout") {
 }
 
 }  // namespace celld::providers
-
-/// Replaces the C library's function for libcurl.
-extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
-                           addrinfo** found) {
-  using celld::providers::HangingLookUp;
-  if (name != nullptr && name == HangingLookUp::name) {
-    HangingLookUp::hang();
-    return EAI_AGAIN;
-  }
-  using LookUp = decltype(&getaddrinfo);
-  static const auto look_up = reinterpret_cast<LookUp>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  return look_up(name, service, hints, found);
-}

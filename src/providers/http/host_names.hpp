@@ -1,0 +1,67 @@
+// What is known of the addresses of host names.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cells/model/time.hpp"
+
+namespace celld::providers {
+
+/// How a look-up ended.
+struct HostAddresses {
+  enum class End : std::uint8_t {
+    found,
+    unknown,  ///< The name does not exist, or has no address.
+    failed,   ///< No name server answered, or celld could not ask.
+  };
+  End end = End::failed;
+  std::vector<std::string> addresses;  ///< As numbers, the best first; not empty if found.
+  int shortage = 0;                    ///< Why celld could not ask, of errno.
+};
+
+/// Remembers names for `fresh_for`, so that a name is looked up once for many calls. While name
+/// servers fail, addresses that are at most `kept_for` old serve instead: RFC 8767, section 5, from
+/// where the times come. For one thread.
+class HostNames {
+ public:
+  using LookUp = std::function<void(const std::string& name)>;
+
+  static constexpr cells::milliseconds fresh_for{60'000};
+  static constexpr cells::milliseconds kept_for{24 * 3'600'000};
+  /// A call that could use old addresses waits no longer for new ones.
+  static constexpr cells::milliseconds patience{1'800};
+  /// After a failure, old addresses serve for so long without another look-up.
+  static constexpr cells::milliseconds recheck_after{30'000};
+
+  /// `look_up` starts a look-up whose end is told to ended(). A name has at most one at a time.
+  explicit HostNames(LookUp look_up) : look_up_(std::move(look_up)) {}
+
+  /// Until when a call that may wait until `at_most` waits for the end of a look-up, which it
+  /// starts unless one is under way. Nothing: the call should use addresses() now.
+  std::optional<cells::SteadyTime> wait_for(const std::string& name, cells::SteadyTime now,
+                                            cells::SteadyTime at_most);
+  /// The best known, the best first; may be empty.
+  const std::vector<std::string>& addresses(const std::string& name, cells::SteadyTime now);
+
+  void ended(const std::string& name, HostAddresses found, cells::SteadyTime now);
+
+ private:
+  struct Name {
+    std::vector<std::string> addresses;
+    cells::SteadyTime found_at{};
+    cells::SteadyTime next_look_up{};
+    bool is_looked_up = false;  ///< At the moment.
+  };
+
+  static bool has_addresses(const Name& name, cells::SteadyTime now);
+
+  LookUp look_up_;
+  std::map<std::string, Name> names_;
+};
+
+}  // namespace celld::providers

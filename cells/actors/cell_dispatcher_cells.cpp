@@ -215,7 +215,7 @@ caf::result<CellDescribed> CellDispatcherActor::change_quota(const ChangeQuota& 
   return pass_on<CellDescribed>(found->second, message);
 }
 
-/// Existing instances keep their size and their limits.
+/// Existing instances keep their size and their limits until the next reload.
 caf::result<CellDescribed> CellDispatcherActor::change_template(const CellKey& key,
                                                                 const CellOverride& change) {
   if (!describe_template(key)) return CellDescribed{};

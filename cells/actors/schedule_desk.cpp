@@ -187,10 +187,10 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   }
 
   /// Whether the tokens of this schedule's customer may not store it: its schedules would be too
-  /// many or too large. Counts all schedules that are being added.
+  /// many or too large. Counts all that is being added, whosever it is.
   bool is_customer_full(const Schedule& next, bool is_new) const {
     std::size_t number = is_new ? 1 + adding_ : 0;
-    std::size_t bytes = approximate_bytes(next);
+    std::size_t bytes = approximate_bytes(next) + growing_bytes_;
     for (const auto& [name, entry] : entries_) {
       const Schedule& other = entry.schedule;
       if (other.configured || other.spec.job.customer != next.spec.job.customer) continue;
@@ -401,7 +401,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
         .then(
             [this, name](const JobFound& found) {
               --firings_;
-              if (stopped_) return;
+              if (stopped_) return end_work(name);
               Entry& looked_at = entries_.at(name);
               if (!found.job || is_ended(found.job->state)) return submit(name, looked_at);
               const auto step = std::exchange(looked_at.attempt, std::nullopt)->step;

@@ -430,6 +430,17 @@ TEST_CASE("the tokens of one customer can use a tenth of the memory for schedule
   CHECK(desk.put("a", spec).outcome == Outcome::done);
 }
 
+TEST_CASE("what is still being stored counts towards the memory for one customer") {
+  Fixture fixture;
+  auto spec = every(fixture, minute);
+  spec.job.parameters.assign(10'000, ' ');
+  Schedule sample;
+  sample.spec = spec;
+  Desk desk{fixture, {}, {.bytes = 10 * (2 * approximate_bytes(sample) + 1000)}};
+  CHECK(put_at_once(fixture, desk, {{"a", spec}, {"b", spec}, {"c", spec}}, spec.job.customer) ==
+        Answers{Outcome::added, Outcome::added, Outcome::too_many});
+}
+
 TEST_CASE("schedules take no more memory than the limit allows, counting those being stored") {
   Fixture fixture;
   const auto large = [&](std::size_t bytes) {
@@ -548,6 +559,19 @@ TEST_CASE("a daemon that shuts down leaves what is due to the next start") {
   desk.crash_and_restart();
   fixture.pass(milliseconds{1000});
   CHECK(desk.progress("s").fired == 2);
+}
+
+TEST_CASE("a stop during the look-up of a last job leaves its schedule free") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute, Overlap::skip));
+  fixture.pass(minute);
+  fixture.wall += minute;
+  fixture.scheduler().advance_time(minute);     // Now it looks the job up,
+  caf::anon_send(desk.handle(), StopFiring{});  // and is stopped before the answer.
+  fixture.run_all();
+  CHECK(desk.progress("s").skipped == 0);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"s", {}}).outcome == Outcome::done);
 }
 
 TEST_CASE("requests for one schedule are handled one after the other") {

@@ -1,5 +1,7 @@
 #include "src/store/sqlite.hpp"
 
+#include <utility>
+
 #include "src/store/page_checksums.hpp"
 
 namespace celld::store {
@@ -26,6 +28,16 @@ Connection::Connection(const std::string& path, Access access) {
 
 void Connection::execute(const char* sql) {
   if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
+}
+
+void Connection::stop_when(std::shared_ptr<const std::atomic<bool>> stop) {
+  constexpr int steps_between_looks = 1'000;  // Of SQLite's virtual machine: well below 1 ms.
+  stop_ = std::move(stop);
+  const auto is_stopped = [](void* flag) {
+    return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0;
+  };
+  sqlite3_progress_handler(handle_.get(), steps_between_looks, is_stopped,
+                           const_cast<std::atomic<bool>*>(stop_.get()));
 }
 
 std::int64_t Connection::query_integer(const char* sql) {

@@ -1,6 +1,7 @@
 // A thin, owning wrapper around SQLite's C interface.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ class Connection {
   /// commits what the statement wrote only at the end.
   std::int64_t query_integer(const char* sql);
   std::string query_text(const char* sql);
+  /// From when `stop` is true, statements that take long fail.
+  void stop_when(std::shared_ptr<const std::atomic<bool>> stop);
   int changes() const { return sqlite3_changes(handle_.get()); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
 
@@ -45,6 +48,7 @@ class Connection {
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  std::shared_ptr<const std::atomic<bool>> stop_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

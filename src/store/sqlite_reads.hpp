@@ -28,6 +28,11 @@ class SqliteReads {
   /// Opens a database that has been created and migrated.
   explicit SqliteReads(const std::string& path, const ReadLimits& limits = {});
 
+  /// From when `stop` is true, reads that take long fail.
+  void stop_when(std::shared_ptr<const std::atomic<bool>> stop) {
+    connection_.stop_when(std::move(stop));
+  }
+
   cells::JobFound read(const cells::FindJob& request);
   cells::JobsListed read(const cells::ListJobs& request);
   cells::OldestQueued read(const cells::FindOldestQueued& request);

@@ -1,7 +1,10 @@
 // The writer actor: the database as the backend of a group commit.
+#include <atomic>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "src/alarm.hpp"
@@ -13,14 +16,19 @@
 namespace celld::store {
 namespace {
 
-/// The counter has a connection of its own because counting takes time.
+using Stop = std::shared_ptr<std::atomic<bool>>;
+
+/// The counter has a connection of its own because counting takes time. It gives up once `stop` is
+/// true.
 NeedsCounter::behavior_type needs_counter(NeedsCounter::pointer self, const std::string& path,
-                                          bool counts_once) {
+                                          const Stop& stop, bool counts_once) {
   return {
       [=](const cells::CountNeeds& request) -> caf::result<cells::NeedsCounted> {
         if (counts_once) self->quit();
         try {
-          return SqliteReads{path}.read(request);
+          SqliteReads reads{path};
+          reads.stop_when(stop);
+          return reads.read(request);
         } catch (const std::exception& failure) {
           return caf::make_error(caf::sec::runtime_error, std::string{failure.what()});
         }
@@ -33,6 +41,7 @@ class SqliteBackend {
   explicit SqliteBackend(std::shared_ptr<OpenedDatabase> database)
       : database_(std::move(database)) {}
   ~SqliteBackend() {
+    *stop_ = true;
     if (counter_) caf::anon_send_exit(counter_, caf::exit_reason::user_shutdown);
   }
   SqliteBackend(const SqliteBackend&) = delete;
@@ -56,7 +65,7 @@ class SqliteBackend {
   void begin(CommittingStore::pointer self) {
     self_ = self;
     if (!database_->options().own_threads) return;
-    counter_ = self->system().spawn<caf::detached>(needs_counter, database_->path(), false);
+    counter_ = self->system().spawn<caf::detached>(needs_counter, database_->path(), stop_, false);
     alarm_.emplace([store = caf::weak_actor_ptr{self->ctrl()}] {
       if (const auto alive = caf::actor_cast<caf::strong_actor_ptr>(store)) {
         caf::anon_send(caf::actor_cast<CommittingStore>(alive), CommitClaims{});
@@ -79,7 +88,7 @@ class SqliteBackend {
   }
 
   NeedsCounter counter(caf::actor_system& system) const {
-    return counter_ ? counter_ : system.spawn(needs_counter, database_->path(), true);
+    return counter_ ? counter_ : system.spawn(needs_counter, database_->path(), stop_, true);
   }
 
   void failed(const std::string& reason) const {
@@ -89,7 +98,8 @@ class SqliteBackend {
  private:
   CommittingStore::pointer self_ = nullptr;
   std::optional<Alarm> alarm_;  ///< For claims; none on virtual time.
-  NeedsCounter counter_;        ///< With a thread of its own; null on virtual time.
+  Stop stop_ = std::make_shared<std::atomic<bool>>(false);
+  NeedsCounter counter_;  ///< With a thread of its own; null on virtual time.
   std::shared_ptr<OpenedDatabase> database_;
 };
 

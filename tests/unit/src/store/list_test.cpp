@@ -1,7 +1,10 @@
 // The reads of the API: jobs by id and by filter, and the oldest queued job.
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "src/store/sqlite_reads.hpp"
 #include "tests/unit/src/store/contract.hpp"
@@ -433,4 +436,19 @@ TEST_CASE("the oldest queued job is the one with the lowest place, whatever its 
     client.ask(AdvanceDue{acme_cell, at_ms(10), 50, 10});  // Job 1 gets place 50.
     CHECK(client.ask(FindOldestQueued{{acme_cell}}).places == std::vector<JobId>{2});
   });
+}
+
+TEST_CASE("a count of needs gives up when it is to stop") {
+  SqliteUnderTest under_test{celld::store::SqliteOptions{}};
+  Client client{under_test};
+  for (JobId id = 1; id <= 500; ++id) {
+    client.tell(InsertJob{sketch_job({.id = id, .entity = std::to_string(id)})});
+  }
+  client.ask(FlushStore{});
+  celld::store::SqliteReads reads{under_test.database(), {}};
+  const auto stop = std::make_shared<std::atomic<bool>>(false);
+  reads.stop_when(stop);
+  CHECK(reads.read(CountNeeds{{"dns"}}).jobs.at("dns") == 500);
+  *stop = true;
+  CHECK_THROWS_AS(reads.read(CountNeeds{{"dns"}}), celld::store::SqliteFailure);
 }

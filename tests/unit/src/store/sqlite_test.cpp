@@ -1,6 +1,9 @@
 // The wrapper around SQLite: no failure goes unnoticed.
 #include "src/store/sqlite.hpp"
 
+#include <atomic>
+#include <memory>
+
 #include "tests/unit/catch.hpp"
 
 using namespace celld::store;
@@ -26,4 +29,17 @@ TEST_CASE("a query runs once and returns the first column of the first row") {
   CHECK(connection.query_integer("SELECT count(*) FROM things") == 2);
   CHECK(connection.query_text("DELETE FROM things WHERE name = 'c' RETURNING name").empty());
   CHECK(connection.query_integer("SELECT id FROM (SELECT 1 AS id) WHERE id = 2") == 0);
+}
+
+TEST_CASE("a statement that takes long can be stopped") {
+  constexpr auto count =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9999)"
+      " SELECT count(*) FROM n";
+  Connection connection{":memory:", Connection::Access::read_write};
+  const auto stop = std::make_shared<std::atomic<bool>>(false);
+  connection.stop_when(stop);
+  CHECK(connection.query_integer(count) == 9999);
+  *stop = true;
+  CHECK_THROWS_AS(connection.query_integer(count), SqliteFailure);
+  CHECK(connection.query_integer("SELECT 1") == 1);
 }

@@ -604,6 +604,20 @@ class Worker(CellctlTest):
         self.await_log("runs up to 1 jobs", "second")
         self.stop(second)
 
+    def test_workers_of_one_name_wait_for_each_other_however_they_name_this_machine(self):
+        self.start(defaults={"timeout_ms": 60_000})
+        self.submit_vm()
+        first = self.work(self.hanging())
+        self.pids(2)
+        second = self.work(self.hanging(), log="second",
+                           CELLD_URL=f"http://LOCALHOST:{self.daemon.port}")
+        self.await_log("waiting for another worker with this name", "second")
+        self.assertEqual(len(self.lines("pids")), 2)
+        self.go()
+        self.stop(first)
+        self.await_log("runs up to 1 jobs", "second")
+        self.stop(second)
+
     def test_workers_of_two_services_may_have_one_name(self):
         self.start(services={**SERVICES, "db": {"type": "pull"}})
         workers = [self.work("true"), self.work("true", service="db", log="second")]

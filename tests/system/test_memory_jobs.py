@@ -478,14 +478,17 @@ class Changes(MemoryJobs):
 
     def test_a_start_does_not_turn_jobs_on_disk_into_jobs_in_memory(self):
         self.start(cells=[ANY])
-        job_id = self.submit(a_memory_job(delay_ms=HOUR_MS))
+        ids = [self.submit(a_memory_job(product=product, delay_ms=HOUR_MS))
+               for product in ("dns", "web")]
         self.assertEqual(self.daemon.stop(), 0)
         self.daemon.write_config(a_config(self.provider, cells=[MEMORY, ANY]))
         self.daemon.spawn()
         self.assertEqual(self.daemon.wait(), 2)
-        self.assertTrue(self.lines_of_log("1 unfinished job is kept on disk"), self.daemon.log())
+        self.assertTrue(self.lines_of_log("2 unfinished jobs are kept on disk"),
+                        self.daemon.log())
         self.restart(a_config(self.provider, cells=[ANY]))
-        self.assertEqual(self.job(job_id)["state"], "scheduled")
+        for job_id in ids:
+            self.assertEqual(self.job(job_id)["state"], "scheduled")
 
     def test_a_start_does_not_drop_kept_jobs_that_have_no_place(self):
         keep = {**MEMORY, "on_stop": "keep"}
@@ -518,7 +521,8 @@ class Changes(MemoryJobs):
         self.submit(a_memory_job(delay_ms=HOUR_MS))
         self.assertEqual(self.reload([{**ANY, "customer": "acme"}]).status, 200)
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertTrue(self.lines_of_log("no cell matches them"), self.daemon.log())
+        line, = self.lines_of_log("no cell matches them")
+        self.assertIn('"jobs":1}', line)
 
 
 if __name__ == "__main__":

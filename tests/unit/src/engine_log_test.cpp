@@ -84,6 +84,28 @@ TEST_CASE("each line about an attempt, a wait or an end names the service and th
   }
 }
 
+TEST_CASE("the line about the start of an attempt tells how many run and how many may") {
+  const auto lines = seen(Level::debug, [](EngineLog& probe) { probe.handed_out(a_job(), 1, 4); });
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["message"] == "an attempt began");
+  CHECK(lines[0]["running"] == 1);
+  CHECK(lines[0]["running_max"] == 4);
+}
+
+TEST_CASE("only a line about an attempt to undo a step says so") {
+  const auto lines = seen(Level::debug, [](EngineLog& probe) {
+    cells::Job job = a_job();
+    probe.handed_out(job, 1, 4);
+    job.error = cells::JobError{"timeout", "planted", "dns"};
+    job.steps[0].undo_attempts = 3;
+    probe.handed_out(job, 1, 4);
+  });
+  REQUIRE(lines.size() == 2);
+  CHECK_FALSE(lines[0].contains("call"));
+  CHECK(lines[1].value("call", "") == "undo");
+  CHECK(lines[1]["attempt"] == 3);
+}
+
 TEST_CASE("how long an attempt ran is logged unless a crash has cut it short") {
   using Kind = cells::AttemptEnd::Kind;
   for (const auto kind : {Kind::succeeded, Kind::interrupted}) {
@@ -150,6 +172,18 @@ TEST_CASE("routine ends are logged at level debug only") {
             probe.attempt_ended(a_job(), cells::AttemptEnd::Kind::expired, cause, {});
           }).size() == 1);
   }
+}
+
+TEST_CASE("the warning about an aborted attempt tells why it was aborted") {
+  using cells::AbortCause;
+  const auto lines = seen(Level::warning, [](EngineLog& probe) {
+    for (const auto cause : {AbortCause::expiry, AbortCause::worker_lost}) {
+      probe.attempt_ended(a_job(), cells::AttemptEnd::Kind::expired, cause, {});
+    }
+  });
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0]["message"] == "an attempt was aborted because its job expired");
+  CHECK(lines[1]["message"] == "an attempt was interrupted: it lost its worker");
 }
 
 TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell or service") {
@@ -241,6 +275,25 @@ TEST_CASE("a flood about one cell suppresses no line about another") {
   CHECK(others == 1);
   CHECK(lines.size() < 100);
   CHECK(lines.back()["about"] == "acme/dns");
+}
+
+TEST_CASE("a flood of refusals or of warnings about attempts is limited by cell") {
+  const bool is_refused = GENERATE(false, true);
+  const auto lines = seen(Level::warning, [&](EngineLog& probe) {
+    cells::Refusal refusal;
+    refusal.kind = cells::Refusal::Kind::queue_full;
+    refusal.cell = cell;
+    for (int i = 0; i < 200; ++i) {
+      if (is_refused) {
+        probe.refused(refusal);
+      } else {
+        probe.attempt_ended(a_job(), cells::AttemptEnd::Kind::unknown, cells::AbortCause::timeout,
+                            cells::milliseconds{1500});
+      }
+    }
+  });
+  CHECK(lines.size() < 100);
+  CHECK(lines.back().value("about", "") == "acme/dns");
 }
 
 }  // namespace

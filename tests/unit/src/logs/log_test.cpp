@@ -197,6 +197,22 @@ TEST_CASE("a flood is suppressed, and its end reports how many lines") {
   CHECK(has(lines[6], "like=\"a job failed\" count=95 about=acme/dns"));
 }
 
+TEST_CASE("a flood of errors is reported even where warnings are not written") {
+  Pipe pipe;
+  {
+    Settings settings;
+    settings.level = Level::error;
+    settings.floods.each = {5, 1};
+    Log log{settings, pipe.writer()};
+    for (int i = 0; i < 100; ++i) log.write_limited({Level::error, "a disk failed"}, "acme/dns");
+    CHECK(log.finish(patience));
+  }
+  pipe.close_writer();
+  const auto lines = pipe.lines();
+  REQUIRE(lines.size() == 6);
+  CHECK(has(lines[5], "like=\"a disk failed\" count=95 about=acme/dns"));
+}
+
 TEST_CASE("the end of a flood is reported with its duration, without waiting for another line") {
   Pipe pipe;
   Settings settings;

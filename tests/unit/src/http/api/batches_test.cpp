@@ -790,6 +790,22 @@ TEST_CASE("a client that has left makes room for another that prefers to wait") 
   CHECK(http::test::eventually([&] { return wait().header("Preference-Applied") == "wait=1"; }));
 }
 
+TEST_CASE("a client that has left while it waited for its batch is forgotten") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.batch.counts[JobState::running] = 1;
+  const auto post = desk.begin(server, client, std::chrono::seconds{60});
+  desk.send_lines(post, 0, 0);
+  desk.take_messages();
+  desk.pass(milliseconds{100});
+  CHECK(desk.has_timer());
+  client.reset();
+  REQUIRE(http::test::eventually([&] { return !post->responder.connected(); }));
+  desk.pass(milliseconds{100});
+  CHECK_FALSE(desk.has_timer());
+}
+
 TEST_CASE("a client may wait for its batch only if its report has room beside those of others") {
   http::test::RunningServer server;
   BatchLimits limits;

@@ -49,6 +49,10 @@ class Feed : public testing::SteppedSystem {
   void follow_product(const http::Responder& responder, const std::string& product) {
     caf::anon_send(inlet_->feed(), FollowJobs{.product = product, .responder = responder});
   }
+  void resume(const http::Responder& responder, const std::string& last_event_id) {
+    caf::anon_send(inlet_->feed(),
+                   FollowJobs{.last_event_id = last_event_id, .responder = responder});
+  }
   void end_streams() { caf::anon_send(inlet_->feed(), EndStreams{}); }
 
  private:
@@ -102,6 +106,21 @@ TEST_CASE("a feed forgets a client that has left, even if its job never changes"
   CHECK(feed.has_timer());
   client.reset();
   REQUIRE(http::test::eventually([&] { return !responder->connected(); }));
+  feed.pass(std::chrono::seconds{15});
+  CHECK_FALSE(feed.has_timer());
+}
+
+TEST_CASE("a feed forgets a client that has left before it got all that it missed") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto responder = server.park(client);
+  client.reset();
+  REQUIRE(http::test::eventually([&] { return !responder.connected(); }));
+  Feed feed({.piece_bytes = 1});
+  feed.notify(2);
+  feed.resume(responder, "run-0");
+  feed.take_messages();
+  CHECK(feed.has_timer());
   feed.pass(std::chrono::seconds{15});
   CHECK_FALSE(feed.has_timer());
 }

@@ -170,13 +170,14 @@ TEST_CASE("submissions that wait for the disk hold up none for a cell in memory"
 }
 
 TEST_CASE("a submission that waits for a reload to be decided holds up no other") {
+  const bool spares_disk = GENERATE(false, true);
   http::test::RunningServer server;
   auto undecided = server.connect();
   auto during = server.connect();
   auto after = server.connect();
   auto later = server.connect();
   const auto order = [&](http::test::Client& client) {
-    return PostJob{{}, std::nullopt, server.park(client), std::nullopt, false};
+    return PostJob{{}, std::nullopt, server.park(client), std::nullopt, spares_disk};
   };
   SteppedGateway gateway;
   const auto too_long = PendingSubmissions::wait_max + milliseconds{1};
@@ -189,7 +190,7 @@ TEST_CASE("a submission that waits for a reload to be decided holds up no other"
         gateway.send(Reloading{false});
         gateway.send(order(after));
         break;
-      case 2:  // Nothing but the disk holds these up.
+      case 2:  // The reload does not hold these up.
         gateway.skip(too_long);
         gateway.send(order(later));
         break;

@@ -112,6 +112,10 @@ class SteppedLeaseGateway : public SteppedSystem {
     caf::anon_send(gateway_, PostLeases{"vm", {"w", 1, wait}, std::nullopt, responder_});
     take_messages();
   }
+  void report(std::vector<Report> reports, WorkAccess access) {
+    caf::anon_send(gateway_, PostReports{std::move(reports), std::move(access), responder_});
+    take_messages();
+  }
 
   celld::http::test::RunningServer server;
   celld::http::test::Client client = server.connect();
@@ -393,6 +397,22 @@ TEST_CASE("a report is passed on") {
   CHECK_FALSE(seen.retry_after);
 }
 
+TEST_CASE("a report has at most 100 messages") {
+  Daemon daemon;
+  std::size_t seen = 0;
+  daemon.script->end_lease = [&](const cells::EndLease& end) {
+    seen = end.outcome.messages.size();
+    return cells::LeaseEnded{true};
+  };
+  const auto complete = [&](std::size_t messages) {
+    const Value body = {{"messages", std::vector<Value>(messages, Value{{"text", "t"}})}};
+    return post_to(daemon, path("/complete"), celld::json::dump(body));
+  };
+  CHECK(complete(100).status == 200);
+  CHECK(seen == 100);
+  CHECK(errors_of(complete(101)) == Value{{"/messages", "must have at most 100 elements"}});
+}
+
 TEST_CASE("a repeated report is accepted, and the other outcome is not") {
   Daemon daemon;
   daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
@@ -460,6 +480,21 @@ TEST_CASE("many reports are answered one by one") {
                  {"errors", {{{"pointer", "/6/outcome"}, {"detail", "must be a string"}}}}},
                 {{"lease", ""}, {"status", 409}}}}});
   CHECK(post_to(daemon, "/v1/leases/report", "[]").body == Value{{"results", Value::array()}});
+}
+
+TEST_CASE("up to 1000 reports may be sent at once") {
+  const Daemon daemon;
+  const auto report = [&](std::size_t count) {
+    const Value lost{{"lease", "guessed"}, {"outcome", "complete"}};
+    return post_to(daemon, "/v1/leases/report",
+                   celld::json::dump(Value(std::vector<Value>(count, lost))));
+  };
+  const auto most = report(1000);
+  CHECK(most.status == 200);
+  CHECK(most.body["results"].size() == 1000);
+  const auto more = report(1001);
+  CHECK(more.status == 422);
+  CHECK(errors_of(more) == Value{{"", "must be an array of up to 1000 reports"}});
 }
 
 TEST_CASE("a number out of range refuses only the report that has it") {
@@ -641,4 +676,18 @@ TEST_CASE("a store that fails while the engine does not know a lease is reported
     CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 503);
     CHECK(post_to(daemon, "/v1/leases/report", report_of_one(), as(name)).status == 503);
   }
+}
+
+TEST_CASE("many reports get a 503 if one cannot be decided, even if a later one is accepted") {
+  SteppedLeaseGateway gateway;
+  gateway.script->find_lease = [](const cells::FindLease& find) {
+    return find.lease == a_lease ? cells::LeaseFound{out()} : cells::LeaseFound{};
+  };
+  gateway.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  cells::CallOutcome succeeded;
+  succeeded.kind = cells::CallOutcome::Kind::succeeded;
+  gateway.report(
+      {{lease_names.name({43, {7, 9}}), succeeded}, {lease_names.name({42, a_lease}), succeeded}},
+      {std::nullopt, std::set<std::string>{"vm"}});
+  CHECK(gateway.client.receive().value().status == 503);
 }

@@ -482,7 +482,10 @@ class RunningDaemon final : public Daemon {
     caf::anon_send(desk, api::ServeBatches{dispatcher, reader, store});
     batch_desk_ = caf::actor_cast<caf::actor>(desk);
     const auto scraper = spawn_scraper(dispatcher, reader, opened);
-    const auto backups = api::spawn_backup_sender(system_, opened.spawn_backup_maker(system_));
+    const auto backups = api::spawn_backup_sender(
+        system_, opened.spawn_backup_maker(system_), [this](const std::string& why) {
+          log_.write({logs::Level::error, "a backup could not be made: " + why});
+        });
     backup_sender_ = caf::actor_cast<caf::actor>(backups);
     const auto scrape = [scraper](http::Responder responder) {
       caf::anon_send(scraper, metrics::Scrape{std::move(responder)});

@@ -105,10 +105,10 @@ void EngineLog::submitted(const cells::Job& job) {
   if (log_.wants(Level::debug)) log_.write(line_about(Level::debug, "a job was accepted", job));
 }
 
-void EngineLog::refused(const cells::Refusal& refusal) {
+void EngineLog::refused(const cells::Refusal& refusal, const std::string& customer) {
   const std::string cell = to_string(refusal.cell);
   Line line{Level::warning, "a job was refused"};
-  line.text("cell", cell).text("reason", reason_of(refusal.kind));
+  line.text("cell", cell).text("customer", customer).text("reason", reason_of(refusal.kind));
   if (refusal.limit > 0) line.number("limit", refusal.limit);
   log_.write_limited(line, cell);
 }

@@ -16,7 +16,7 @@ class EngineLog : public cells::EngineProbe {
   explicit EngineLog(logs::Log& log) : log_(log) {}
 
   void submitted(const cells::Job& job) override;
-  void refused(const cells::Refusal& refusal) override;
+  void refused(const cells::Refusal& refusal, const std::string& customer) override;
   void handed_out(const cells::Job& job, std::size_t running, std::size_t max) override;
   void attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kind, cells::AbortCause cause,
                      cells::microseconds ran) override;

@@ -104,10 +104,15 @@ bool explain_job(const config::Config& config, const std::string& name, std::str
     return refuse("the job: " + fault.pointer + ": " + fault.detail);
   auto properties = take_properties(document.value);
   if (!properties) return refuse("the job: /properties: must be an object");
-  auto submission = api::parse_submission(json::dump(document.value), rules_of(config));
+  const auto rules = rules_of(config);
+  auto submission = api::parse_submission(json::dump(document.value), rules);
   if (const auto* problem = std::get_if<api::Problem>(&submission)) return refuse_job(*problem);
   auto& accepted = std::get<api::Submission>(submission);
   if (accepted.refusal_if_new) return refuse_job(*accepted.refusal_if_new);
+  const auto& spec = accepted.request.spec;
+  if (!rules.routing->find(spec.customer, spec.product)) {
+    return refuse_job(api::problem_of(cells::Refusal{}));
+  }
   return explain(*service, std::move(accepted.request.spec), std::move(*properties));
 }
 

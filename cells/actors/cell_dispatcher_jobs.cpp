@@ -34,7 +34,7 @@ caf::result<JobSubmitted> CellDispatcherActor::submit(SubmitJob& message) {
   }
   if (!message.request.idempotency) {
     if (target.refusal) {
-      options_.probe->refused(*target.refusal);
+      options_.probe->refused(*target.refusal, spec.customer);
       return JobSubmitted{nullptr, std::move(target.refusal), false};
     }
     return pass_on<JobSubmitted>(*target.entry, std::move(message));
@@ -65,7 +65,7 @@ void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, JobS
   const bool is_gate_closed = gate && refused.refusal && is_temporary(refused.refusal->kind);
   request(options_.store, caf::infinite, question)
       .then(
-          [this, owed, gate, is_gate_closed,
+          [this, owed, gate, is_gate_closed, customer = question.customer,
            refused = std::move(refused)](KeyHolder& holder) mutable {
             auto& refusal = refused.refusal;
             if (is_gate_closed) holder.job ? gate->open_again() : gate->close();
@@ -76,7 +76,7 @@ void CellDispatcherActor::refuse_unless_held(const FindKeyHolder& question, JobS
                 refusal = refuse_reused_key(refusal ? refusal->cell : holder.job->cell);
                 refused.returned = nullptr;
               }
-              if (refusal && !refused.returned) options_.probe->refused(*refusal);
+              if (refusal && !refused.returned) options_.probe->refused(*refusal, customer);
               owed_.deliver(owed, std::move(refused));
             }
           },
@@ -101,7 +101,7 @@ caf::result<ReopenAnswered> CellDispatcherActor::reopen_job(ReopenJob& message) 
     target.refusal = refusal(Refusal::Kind::durability_differs, {spec.customer, spec.product}, 0);
   }
   if (target.refusal) {
-    options_.probe->refused(*target.refusal);
+    options_.probe->refused(*target.refusal, spec.customer);
     return ReopenAnswered{nullptr, false, std::move(target.refusal)};
   }
   return pass_on<ReopenAnswered>(*target.entry, std::move(message));

@@ -31,7 +31,7 @@ class EngineProbe {
   /// A new job is stored.
   virtual void submitted(const Job&) {}
   /// A request to submit or reopen a job was refused, and the refusal is final.
-  virtual void refused(const Refusal&) {}
+  virtual void refused(const Refusal&, const std::string& /*customer*/) {}
   /// A job was handed out: of at most `max` leases, `running` are live, this one included.
   virtual void handed_out(const Job&, std::size_t /*running*/, std::size_t /*max*/) {}
   /// Follows the first handed_out of a job, `waited` after the job was due.

@@ -94,7 +94,7 @@ JobSubmitted JobDispatcherActor::refused(JobRequest& request_in, Refusal refusal
   const bool has_key = request_in.idempotency.has_value();
   const bool comes_again = request_in.gate && is_too_fast(refusal.kind);
   close_gate(request_in.gate, has_key, refusal);
-  if (!has_key && !comes_again) context_->options.probe->refused(refusal);
+  if (!has_key && !comes_again) context_->options.probe->refused(refusal, request_in.spec.customer);
   JobSubmitted answer{nullptr, std::move(refusal)};
   if (comes_again) request_in.gate->pause();
   if (comes_again) answer.returned = std::make_shared<JobRequest>(std::move(request_in));
@@ -121,7 +121,7 @@ void JobDispatcherActor::inserted(const JobPtr& job, const JobInserted& stored,
   if (stored.full || stored.customer_full) {
     auto refusal = refuse_full(*job->spec, stored);
     close_gate(request_in.gate, request_in.has_key, refusal);
-    if (!request_in.has_key) context_->options.probe->refused(refusal);
+    if (!request_in.has_key) context_->options.probe->refused(refusal, job->spec->customer);
     promise.deliver(JobSubmitted{nullptr, std::move(refusal), false});
   } else if (stored.is_stale) {
     promise.deliver(JobSubmitted{});
@@ -249,7 +249,7 @@ caf::result<ReopenAnswered> JobDispatcherActor::reopen_job(const JobPtr& job) {
   const Now at = now();
   if (!can_reopen(*job)) return ReopenAnswered{job, false, std::nullopt};
   if (auto refusal = refuse_more(*job->spec, at)) {
-    context_->options.probe->refused(*refusal);
+    context_->options.probe->refused(*refusal, job->spec->customer);
     return ReopenAnswered{nullptr, false, std::move(refusal)};
   }
   const JobId place = context_->ids.next(at.wall);
@@ -274,7 +274,7 @@ void JobDispatcherActor::reopened(JobId place, const JobSpec& spec, const EndedR
   counts_.bytes -= queued_bytes(spec);
   if (result.customer_full) {
     auto refusal = refuse_customer(spec, *result.customer_full);
-    context_->options.probe->refused(refusal);
+    context_->options.probe->refused(refusal, spec.customer);
     promise.deliver(ReopenAnswered{nullptr, false, std::move(refusal)});
     arm(now());  // The cell may be idle.
     return;

@@ -21,8 +21,8 @@ class ProbeList : public EngineProbe {
   void submitted(const Job& job) override {
     for (const auto& probe : probes_) probe->submitted(job);
   }
-  void refused(const Refusal& refusal) override {
-    for (const auto& probe : probes_) probe->refused(refusal);
+  void refused(const Refusal& refusal, const std::string& customer) override {
+    for (const auto& probe : probes_) probe->refused(refusal, customer);
   }
   void handed_out(const Job& job, std::size_t running, std::size_t max) override {
     for (const auto& probe : probes_) probe->handed_out(job, running, max);

@@ -111,7 +111,7 @@ void EngineMetrics::submitted(const cells::Job& job) {
   tallies_.submitted(job.cell);
 }
 
-void EngineMetrics::refused(const cells::Refusal& refusal) {
+void EngineMetrics::refused(const cells::Refusal& refusal, const std::string&) {
   tallies_.refused(refusal.cell, refusal.kind);
 }
 

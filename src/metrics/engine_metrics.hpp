@@ -36,7 +36,7 @@ class EngineMetrics : public cells::EngineProbe {
   void add_service(const std::string& name);
 
   void submitted(const cells::Job& job) override;
-  void refused(const cells::Refusal& refusal) override;
+  void refused(const cells::Refusal& refusal, const std::string& customer) override;
   void first_attempt_began(const cells::Job& job, cells::milliseconds waited) override;
   void attempt_ended(const cells::Job& job, cells::AttemptEnd::Kind kind, cells::AbortCause cause,
                      cells::microseconds ran) override;

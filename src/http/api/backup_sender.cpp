@@ -21,8 +21,12 @@ void answer(const Responder& responder, ProblemKind kind, std::string detail) {
 
 class BackupSenderActor final : public BackupSender::base {
  public:
-  BackupSenderActor(caf::actor_config& config, store::BackupMaker maker, std::size_t piece_bytes)
-      : BackupSender::base(config), maker_(std::move(maker)), piece_bytes_(piece_bytes) {}
+  BackupSenderActor(caf::actor_config& config, store::BackupMaker maker,
+                    std::function<void(const std::string&)> on_failure, std::size_t piece_bytes)
+      : BackupSender::base(config),
+        maker_(std::move(maker)),
+        on_failure_(std::move(on_failure)),
+        piece_bytes_(piece_bytes) {}
 
   behavior_type make_behavior() override {
     return {
@@ -60,8 +64,10 @@ class BackupSenderActor final : public BackupSender::base {
     request(maker_, caf::infinite, store::MakeBackup{})
         .then([this](const store::BackupMade& made) { send_begin(made); },
               [this](const caf::error& error) {
+                const auto why = text_of(error);
+                on_failure_(why);
                 answer(*waiting_, ProblemKind::backup_failed,
-                       "The database could not be copied: " + text_of(error) + ".");
+                       "The database could not be copied: " + why + ".");
                 waiting_.reset();
               });
   }
@@ -93,7 +99,8 @@ class BackupSenderActor final : public BackupSender::base {
     request(maker_, caf::infinite, store::ReadBackup{piece_bytes_})
         .then([this, number = number_](
                   const store::BackupPiece& piece) { send_piece(number, piece.data); },
-              [this, number = number_](const caf::error&) {
+              [this, number = number_](const caf::error& error) {
+                on_failure_(text_of(error));
                 if (number == number_ && sending_) finish();
               });
   }
@@ -121,6 +128,7 @@ class BackupSenderActor final : public BackupSender::base {
   }
 
   store::BackupMaker maker_;
+  const std::function<void(const std::string&)> on_failure_;
   const std::size_t piece_bytes_;
   std::uint64_t number_ = 0;          ///< Of the current copy.
   std::optional<Responder> waiting_;  ///< The client, while its copy is being made.
@@ -130,8 +138,9 @@ class BackupSenderActor final : public BackupSender::base {
 }  // namespace
 
 BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker,
+                                 std::function<void(const std::string&)> on_failure,
                                  std::size_t piece_bytes) {
-  return system.spawn<BackupSenderActor>(std::move(maker), piece_bytes);
+  return system.spawn<BackupSenderActor>(std::move(maker), std::move(on_failure), piece_bytes);
 }
 
 }  // namespace celld::api

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "src/http/server.hpp"
 #include "src/store/backup.hpp"
@@ -31,7 +33,9 @@ namespace celld::api {
 /// copy is still being made gets a 503; a client that is already receiving it is disconnected.
 using BackupSender = caf::typed_actor<caf::reacts_to<SendBackup>, caf::reacts_to<BackupTaken>>;
 
+/// `on_failure` is told, on an actor's thread, why a copy could not be made or read.
 BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker,
+                                 std::function<void(const std::string&)> on_failure,
                                  std::size_t piece_bytes = 256 << 10);
 
 }  // namespace celld::api

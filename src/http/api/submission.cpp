@@ -114,11 +114,7 @@ std::variant<Submission, Problem> parse_submission(std::string_view body,
       faults.push_back({"", "names a customer and product that no cell serves"});
   }
   std::optional<Problem> problem;
-  if (!faults.empty()) {
-    problem = invalid_request(std::move(faults));
-  } else if (!route) {
-    problem = problem_of(cells::Refusal{});
-  }
+  if (!faults.empty()) problem = invalid_request(std::move(faults));
   if (problem && !request.idempotency) return std::move(*problem);
   // With a key, the store looks on disk for an earlier job.
   const bool spares_disk = route && !request.idempotency &&

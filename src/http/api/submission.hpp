@@ -45,7 +45,8 @@ struct Submission {
 
 /// The submission in `body`, or a problem with all its faults. With an idempotency key, the
 /// request's digest depends on the meaning of the body only, not on white space, the order of
-/// members, or where the key was given.
+/// members, or where the key was given. Whether a cell takes the job is left to the engine, unless
+/// there are faults.
 std::variant<Submission, Problem> parse_submission(std::string_view body,
                                                    const SubmissionRules& rules,
                                                    SubmissionContext context = {});

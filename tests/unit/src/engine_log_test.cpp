@@ -192,7 +192,7 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
     refusal.kind = cells::Refusal::Kind::queue_full;
     refusal.cell = cell;
     refusal.limit = 10;
-    probe.refused(refusal);
+    probe.refused(refusal, "bolt");
     probe.stale_report(cell, {3, 4});
     probe.cell_restarted(cell);
     probe.provider_restarted("dns");
@@ -201,6 +201,7 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
   CHECK(lines[0] == Value{{"level", "warning"},
                           {"message", "a job was refused"},
                           {"cell", "acme/dns"},
+                          {"customer", "bolt"},
                           {"reason", "queue-full"},
                           {"limit", 10}});
   CHECK(lines[1]["lease"] == "3-4");
@@ -235,7 +236,7 @@ TEST_CASE("each reason for a refusal has a name of its own") {
       cells::Refusal refusal;
       refusal.kind = kind;
       refusal.cell = {name, "dns"};  // Lines about one cell would be limited.
-      probe.refused(refusal);
+      probe.refused(refusal, "acme");
     }
   });
   REQUIRE(lines.size() == names.size());
@@ -285,7 +286,7 @@ TEST_CASE("a flood of refusals or of warnings about attempts is limited by cell"
     refusal.cell = cell;
     for (int i = 0; i < 200; ++i) {
       if (is_refused) {
-        probe.refused(refusal);
+        probe.refused(refusal, "acme");
       } else {
         probe.attempt_ended(a_job(), cells::AttemptEnd::Kind::unknown, cells::AbortCause::timeout,
                             cells::milliseconds{1500});

@@ -60,7 +60,10 @@ class Recorder : public EngineProbe {
     if (role == "service") services.push_back(actor.address());
   }
   void submitted(const Job& job) override { submissions.push_back(job.id); }
-  void refused(const Refusal& refusal) override { refusals.push_back(refusal.kind); }
+  void refused(const Refusal& refusal, const std::string& customer) override {
+    refusals.push_back(refusal.kind);
+    refused_customers.push_back(customer);
+  }
   void first_attempt_began(const Job&, milliseconds waited) override { waits.push_back(waited); }
   void attempt_ended(const Job& job, AttemptEnd::Kind kind, AbortCause cause,
                      microseconds ran) override {
@@ -85,6 +88,7 @@ class Recorder : public EngineProbe {
   std::vector<std::string> restarts;  ///< Services whose providers were replaced.
   std::vector<JobId> submissions;
   std::vector<Refusal::Kind> refusals;
+  std::vector<std::string> refused_customers;
   std::vector<milliseconds> waits;
   struct Attempt {
     JobId job;

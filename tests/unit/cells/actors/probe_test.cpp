@@ -68,7 +68,7 @@ TEST_CASE("the probe sees each refusal once, with and without an idempotency key
   CHECK(engine.try_to_submit(keyed).replayed);
   keyed.idempotency->digest = "other";
   CHECK(engine.try_to_submit(keyed).refusal);
-  CHECK(engine.recorder->refusals.size() == 3);
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>(3, "acme"));
   CHECK(engine.recorder->refusals.back() == Refusal::Kind::key_reused);
   CHECK(engine.recorder->submissions.size() == 2);
 }
@@ -80,6 +80,7 @@ TEST_CASE("the probe sees the refusal of a job that no cell takes") {
   engine.reconfigure({other});
   CHECK(engine.try_to_submit(engine.request("a")).refusal);
   CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::no_cell});
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>{"acme"});
 }
 
 TEST_CASE("the probe sees the refusal of a request to reopen a job") {
@@ -93,6 +94,7 @@ TEST_CASE("the probe sees the refusal of a request to reopen a job") {
   REQUIRE(refusal);
   CHECK(refusal->kind == Refusal::Kind::no_cell);
   CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::no_cell});
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>{"acme"});
 }
 
 TEST_CASE("the probe sees jobs that are cancelled while they wait") {

@@ -58,6 +58,7 @@ TEST_CASE("a customer at its limit of jobs is refused, and others are not") {
   CHECK(refused.refusal->limit == 2);
   CHECK(refused.refusal->depth == 2);
   CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::customer_jobs_full});
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>{"acme"});
   engine.submit(request_of(engine, "bolt", "a"));
   CHECK(engine.cell().queue.counts.unfinished() == 3);
   engine.succeed(first);
@@ -72,6 +73,7 @@ TEST_CASE("the probe sees one refusal of a customer at its limit, even with an i
   keyed.idempotency = Idempotency{"key", "digest"};
   REQUIRE(engine.try_to_submit(keyed).refusal);
   CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::customer_jobs_full});
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>{"acme"});
 }
 
 TEST_CASE("the retry_after of a customer at its quota follows from the ends of its own jobs") {
@@ -156,6 +158,7 @@ TEST_CASE("a retry needs room for its customer") {
   REQUIRE(answer.refusal);
   CHECK(answer.refusal->kind == Refusal::Kind::customer_jobs_full);
   CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::customer_jobs_full});
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>{"acme"});
   CHECK(engine.cell().queue.counts.unfinished() == 1);
   CHECK(engine.cell().queue.counts.bytes == queued_bytes(*engine.stored(failed)->spec));
 }

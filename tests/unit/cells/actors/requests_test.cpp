@@ -371,6 +371,7 @@ TEST_CASE("a reopened job counts against the queue limit") {
   engine.submit("b");
   CHECK(engine.reopen(job).refusal->kind == Refusal::Kind::queue_full);
   CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::queue_full});
+  CHECK(engine.recorder->refused_customers == std::vector<std::string>{"acme"});
   CHECK(engine.state(job) == JobState::failed);
 }
 

@@ -1,6 +1,7 @@
 #include "src/http/api/backup_sender.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,13 +16,17 @@ namespace {
 /// What the maker has not answered.
 using Owed = std::vector<caf::typed_response_promise<store::BackupMade>>;
 
-/// Its copies cannot be read, or are never complete.
+enum class Copies { unreadable, unending, failing };
+
 store::BackupMaker::behavior_type broken_maker(store::BackupMaker::pointer self,
-                                               const std::shared_ptr<Owed>& owed, bool completes) {
+                                               const std::shared_ptr<Owed>& owed, Copies copies) {
   return {
       [=](const store::MakeBackup&) -> caf::result<store::BackupMade> {
+        if (copies == Copies::failing) {
+          return caf::make_error(caf::sec::runtime_error, "the disk failed");
+        }
         auto promise = self->make_response_promise<store::BackupMade>();
-        if (completes) {
+        if (copies == Copies::unreadable) {
           promise.deliver(store::BackupMade{100, "sha-256=:x:", "application/vnd.sqlite3"});
         } else {
           owed->push_back(promise);
@@ -60,14 +65,17 @@ store::BackupMaker::behavior_type maker_of(store::BackupMaker::pointer,
 
 class Sender {
  public:
-  explicit Sender(bool completes)
+  explicit Sender(Copies copies)
       : sender_(spawn_backup_sender(
-            system_, system_.spawn(broken_maker, std::make_shared<Owed>(), completes))) {}
+            system_, system_.spawn(broken_maker, std::make_shared<Owed>(), copies), noted())) {}
   Sender(const std::shared_ptr<Copy>& copy, std::size_t piece_bytes)
-      : sender_(spawn_backup_sender(system_, system_.spawn(maker_of, copy), piece_bytes)) {}
+      : sender_(spawn_backup_sender(system_, system_.spawn(maker_of, copy), noted(), piece_bytes)) {
+  }
   ~Sender() { end(); }
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
+
+  http::test::Events<std::string> failures;
 
   void end() { caf::anon_send_exit(sender_, caf::exit_reason::user_shutdown); }
   /// Asks for a backup for a new client.
@@ -79,6 +87,10 @@ class Sender {
   }
 
  private:
+  std::function<void(const std::string&)> noted() {
+    return [this](const std::string& why) { failures.put(why); };
+  }
+
   caf::actor_system_config config_;
   caf::actor_system system_{config_};
   http::test::RunningServer server_;  // Its thread sends to the sender until it is destroyed.
@@ -88,13 +100,14 @@ class Sender {
 }  // namespace
 
 TEST_CASE("a copy that cannot be read ends short, and the next one is made") {
-  Sender sender{true};
+  Sender sender{Copies::unreadable};
   for (int n = 0; n < 2; ++n) {
     auto client = sender.ask();
     const auto head = client.receive(true);
     REQUIRE(head);
     CHECK(head->status == 200);
     CHECK(client.receive_to_end() == "");
+    CHECK(sender.failures.take() == "the disk failed");
   }
 }
 
@@ -116,8 +129,19 @@ TEST_CASE("a copy in small pieces arrives whole, and is dropped after its last p
   CHECK(copy->pieces.size() == 0);
 }
 
+TEST_CASE("a copy that cannot be made is reported to the client and to the daemon") {
+  Sender sender{Copies::failing};
+  auto client = sender.ask();
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 503);
+  CHECK(answer->body.find("/problems/backup-failed") != std::string::npos);
+  CHECK(answer->body.find("the disk failed") != std::string::npos);
+  CHECK(sender.failures.take() == "the disk failed");
+}
+
 TEST_CASE("a client whose copy is being made gets a 503 when celld shuts down") {
-  Sender sender{false};
+  Sender sender{Copies::unending};
   auto client = sender.ask();
   sender.end();
   const auto answer = client.receive();

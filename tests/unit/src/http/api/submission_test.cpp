@@ -286,11 +286,11 @@ TEST_CASE("a timeout is limited by its cell") {
         Faults{{"/timeout_ms", "must be at most 5000, the `timeout_max_ms` of the cell acme/*"}});
 }
 
-TEST_CASE("a job that no cell matches is refused with no-cell") {
+TEST_CASE("a job that no cell matches is left to the engine, unless it has other faults") {
   const std::string body =
       R"({"customer":"other","product":"dns","action":"a","entity":{"type":"t","id":"i"},)"
       R"("services":["dns"])";
-  CHECK(refused(body + "}").kind == ProblemKind::no_cell);
+  CHECK(accepted(body + "}").spec.customer == "other");
   const Problem both = refused(body + R"(,"priority":0})");
   CHECK(both.kind == ProblemKind::invalid_request);
   CHECK(both.errors.size() == 2);
@@ -327,7 +327,6 @@ TEST_CASE("with a key, faults that depend on the configuration wait for the look
   compare(job("acme", R"("dns")", R"(,"timeout_ms":5001)"));
   compare(job("acme", R"("gone","dns")"));
   compare(job("acme", R"("gone")", R"(,"timeout_ms":5001)"));
-  compare(job("other", R"("dns")"));
   compare(job("other", R"("gone")"));
   // A fault that does not depend on the configuration refuses at once, with all faults.
   const Faults both = faults_with(R"(,"timeout_ms":5001,"priority":0)" + key);

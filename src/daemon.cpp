@@ -156,7 +156,7 @@ class RunningDaemon final : public Daemon {
     if (auto fault = load_certificates(config_, certificates)) {
       return StartFailure{2, std::move(fault->detail)};
     }
-    if (certificates) server_.use_tls(std::move(certificates));
+    use_certificates(config_, std::move(certificates));
     hands_over_ = listening_socket.has_value();
     const auto [port, bind_error] = hands_over_
                                         ? server_.adopt(*listening_socket)
@@ -204,7 +204,7 @@ class RunningDaemon final : public Daemon {
     if (auto error = configure_schedules(effective)) {
       return std::vector<json::Fault>{{"/schedules", std::move(*error)}};
     }
-    if (certificates) server_.use_tls(std::move(certificates));
+    use_certificates(effective, std::move(certificates));
     settings_->set(api::make_settings(effective, routing));
     caf::anon_send(caf::actor_cast<cells::Retention>(retention_),
                    cells::KeepEnded{effective.retention});
@@ -212,6 +212,10 @@ class RunningDaemon final : public Daemon {
       caf::anon_send(caf::actor_cast<api::Gateway>(gateway_), api::EndStreams{});
       caf::anon_send(caf::actor_cast<api::LeaseGateway>(lease_gateway_), api::EndWaits{});
       caf::anon_send(caf::actor_cast<api::BatchDesk>(batch_desk_), api::CheckRefusals{});
+    }
+    if (effective.tokens.empty() && !config_.tokens.empty()) {
+      log_.write({logs::Level::warning,
+                  "`auth` was removed: every client that can connect may do everything"});
     }
     memory_->budget.limit(effective.capacity.memory_bytes_max);
     config_ = effective;
@@ -258,6 +262,17 @@ class RunningDaemon final : public Daemon {
   }
 
  private:
+  /// An expired certificate is no fault: celld does its work although clients refuse it.
+  void use_certificates(const config::Config& config,
+                        std::shared_ptr<http::TlsContext> certificates) {
+    if (!certificates) return;
+    if (const auto expired_at = certificates->expired_at()) {
+      log_.write({logs::Level::warning, config.listen.tls->certificate_path +
+                                            ": the certificate expired at " + *expired_at});
+    }
+    server_.use_tls(std::move(certificates));
+  }
+
   /// Takes the second lock of the database, after the store's. While another process holds it,
   /// commands of the database's jobs may run, and no job may start.
   std::optional<StartFailure> start_transports(const std::string& lock_path) {

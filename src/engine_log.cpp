@@ -174,6 +174,30 @@ void EngineLog::provider_restarted(const std::string& service) {
   log_.write_limited(line.text("service", service), service);
 }
 
+/// Not why: the text may be the provider's.
+void EngineLog::circuit_opened(const std::string& service) {
+  Line line{Level::warning, "the circuit of a service opened"};
+  log_.write_limited(line.text("service", service), service);
+}
+
+void EngineLog::circuit_closed(const std::string& service) {
+  Line line{Level::info, "the circuit of a service closed"};
+  log_.write_limited(line.text("service", service), service);
+}
+
+void EngineLog::job_held(const cells::Job& job) {
+  Line line = line_about(Level::warning, "a job waits: its service or undo is not configured", job);
+  add_step(line, job);
+  log_.write_limited(line, job.spec->services.at(job.step));
+}
+
+void EngineLog::jobs_without_cell(const std::string& customer, const std::string& product,
+                                  std::uint64_t jobs) {
+  Line line{Level::warning, "jobs wait: no cell of the configuration matches them"};
+  line.text("customer", customer).text("product", product).number("jobs", jobs);
+  log_.write_limited(line, customer + "/" + product);
+}
+
 void EngineLog::due_times_passed(const std::string& schedule, cells::DueOutcome outcome,
                                  std::uint64_t times) {
   const bool missed = outcome == cells::DueOutcome::missed;

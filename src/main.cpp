@@ -266,6 +266,10 @@ int start_and_serve(const Arguments& arguments, const config::Config& configurat
   auto& daemon = *std::get<std::unique_ptr<Daemon>>(started);
   std::printf("celld listening on %s\n", daemon.url().c_str());
   std::fflush(stdout);
+  log.write(Line{Level::info, serving_at(daemon)}
+                .text("version", version)
+                .text("config", arguments.config_path)
+                .text("data", arguments.data_directory));
   service_manager::ready(serving_at(daemon));
   const auto watchdog = start_watchdog(daemon, log);
   const int exit_code = serve(daemon, events, log, arguments);

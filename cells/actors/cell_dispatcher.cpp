@@ -137,6 +137,7 @@ void CellDispatcherActor::find_misplaced(const ListBacklogs& ask) {
       return target && *target != stored.cell;
     });
     const auto more = backlogs_after(listed);
+    if (!rerouted_) note_unmatched(listed);
     if (rerouted_ || !more) return load_cells();
     find_misplaced(*more);
   });

@@ -53,6 +53,7 @@ class CellDispatcherActor : public CellDispatcher::base {
   ListBacklogs all_backlogs() const;
   std::optional<ListBacklogs> backlogs_after(const BacklogsListed& page) const;
   void find_misplaced(const ListBacklogs& ask);
+  void note_unmatched(const BacklogsListed& listed) const;
   void load_cells();
   void start_instance(const CellKey& key);
   void start_service(const std::string& name, const ServiceEntry& entry, Services& services);

@@ -338,10 +338,19 @@ void CellDispatcherActor::reroute_page(const ListBacklogs& ask) {
             const auto& backlogs = listed.backlogs;
             next_backlogs_ = backlogs_after(listed);
             rerouting_ = backlogs.size() + 1;
+            note_unmatched(listed);
             for (const auto& backlog : backlogs) move_backlog(backlog);
             backlog_done();
           },
           [this](const caf::error& error) { quit(error); });
+}
+
+void CellDispatcherActor::note_unmatched(const BacklogsListed& listed) const {
+  for (std::size_t i = 0; i < listed.backlogs.size(); ++i) {
+    const auto& backlog = listed.backlogs[i];
+    if (routing().find(backlog.customer, backlog.product)) continue;
+    options_.probe->jobs_without_cell(backlog.customer, backlog.product, listed.jobs[i]);
+  }
 }
 
 void CellDispatcherActor::backlog_done() {

@@ -55,6 +55,14 @@ class EngineProbe {
   virtual void cell_restarted(const CellKey&) {}
   /// The provider actor of a service died and was replaced; its calls have failed.
   virtual void provider_restarted(const std::string& /*service*/) {}
+  /// The circuit of a service opened, or closed again. A half-open one has not closed.
+  virtual void circuit_opened(const std::string& /*service*/) {}
+  virtual void circuit_closed(const std::string& /*service*/) {}
+  /// A job is held: its service, or the undo that it needs, is not configured.
+  virtual void job_held(const Job&) {}
+  /// No cell matches these unfinished jobs, of which there are `jobs`.
+  virtual void jobs_without_cell(const std::string& /*customer*/, const std::string& /*product*/,
+                                 std::uint64_t /*jobs*/) {}
   /// Due times of a schedule fired, were skipped or were missed; the change is stored.
   virtual void due_times_passed(const std::string& /*schedule*/, DueOutcome,
                                 std::uint64_t /*times*/) {}

@@ -255,6 +255,7 @@ bool JobDispatcherActor::can_start(const JobPtr& job, DispatchQueue& queue, cons
     change_lane(job);
   } else if (ours) {
     send(store(), HoldJob{job->id});
+    context_->options.probe->job_held(*job);
     may_hold_ = true;
   }
   return false;

@@ -42,6 +42,10 @@ class PermitDesk {
   /// The timer that was set for `armed` has fired.
   void tick(SteadyTime armed);
 
+  /// A half-open circuit is not closed.
+  bool has_closed_circuit() const {
+    return guard_.circuit(clocks_().steady) == CircuitState::closed;
+  }
   /// Fills in what concerns protection, except `waiting`.
   void describe(ServiceStatus& status) const;
   /// Asks every cell with work how many jobs wait, and calls `then` with the sum.

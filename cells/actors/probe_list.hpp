@@ -52,6 +52,19 @@ class ProbeList : public EngineProbe {
   void provider_restarted(const std::string& service) override {
     for (const auto& probe : probes_) probe->provider_restarted(service);
   }
+  void circuit_opened(const std::string& service) override {
+    for (const auto& probe : probes_) probe->circuit_opened(service);
+  }
+  void circuit_closed(const std::string& service) override {
+    for (const auto& probe : probes_) probe->circuit_closed(service);
+  }
+  void job_held(const Job& job) override {
+    for (const auto& probe : probes_) probe->job_held(job);
+  }
+  void jobs_without_cell(const std::string& customer, const std::string& product,
+                         std::uint64_t jobs) override {
+    for (const auto& probe : probes_) probe->jobs_without_cell(customer, product, jobs);
+  }
   void due_times_passed(const std::string& schedule, DueOutcome outcome,
                         std::uint64_t times) override {
     for (const auto& probe : probes_) probe->due_times_passed(schedule, outcome, times);

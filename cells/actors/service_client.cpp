@@ -43,7 +43,10 @@ class ServiceClientActor : public ServiceClient::base {
         [this](const LaneFilled& message) { permits_.filled(message); },
         [this](const LaneEmptied& message) { permits_.emptied(message.key); },
         [this](const SlotOffered& message) { permits_.offered(message); },
-        [this](const PermitOver& message) { permits_.over(message); },
+        [this](const PermitOver& message) {
+          permits_.over(message);
+          note_circuit();
+        },
         [this](const Tick& message) { permits_.tick(message.at); },
     };
   }
@@ -86,10 +89,21 @@ class ServiceClientActor : public ServiceClient::base {
     calling.reserve(calls_.size());
     for (const auto& [lease, call] : calls_) calling.push_back(lease);
     permits_.change(entry_.protection, calling);
+    note_circuit();
+  }
+
+  void note_circuit() {
+    const bool is_closed = permits_.has_closed_circuit();
+    if (is_closed == circuit_was_closed_) return;
+    circuit_was_closed_ = is_closed;
+    is_closed ? probe_->circuit_closed(name_) : probe_->circuit_opened(name_);
   }
 
   caf::result<ServiceDescribed> describe(const DescribeService& message) {
-    if (message.reset) permits_.reset();
+    if (message.reset) {
+      permits_.reset();
+      note_circuit();
+    }
     ServiceStatus status;
     status.in_flight = calls_.size();
     status.ended_per_s = ended_rate_.per_second(now().steady);
@@ -206,6 +220,7 @@ class ServiceClientActor : public ServiceClient::base {
   std::string name_;
   ServiceEntry entry_;
   std::shared_ptr<EngineProbe> probe_;
+  bool circuit_was_closed_ = true;  ///< As the probe knows it.
   std::function<WallTime()> wall_clock_;
   PermitDesk permits_;
   Providers providers_;

@@ -1,8 +1,12 @@
 #include "src/cli/session.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "src/cli/input.hpp"
@@ -27,16 +31,31 @@ std::string read_token(const Arguments& arguments) {
   const auto last = token.find_last_not_of(" \t\r\n");
   token.resize(last == std::string::npos ? 0 : last + 1);
   if (token.empty()) throw usage_failure(cleaned(*path) + " contains no token");
+  if (token.find('\n') != std::string::npos) {
+    throw usage_failure(cleaned(*path) + " has several lines; it must contain the token alone");
+  }
   return token;
+}
+
+/// The value of a flag that names a file; empty: none.
+std::string read_path(const Arguments& arguments, const char* flag) {
+  std::string path = arguments.text(flag).value_or("");
+  if (!path.empty() && ::access(path.c_str(), R_OK) != 0) {
+    throw usage_failure(std::string(flag) + ": cannot read " + cleaned(path) + ": " +
+                        std::generic_category().message(errno));
+  }
+  return path;
 }
 
 Connection read_connection(const Arguments& arguments) {
   Connection connection;
   if (const auto url = arguments.text("--url").value_or(""); !url.empty()) connection.url = url;
   connection.token = read_token(arguments);
-  connection.ca_path = arguments.text("--cacert").value_or("");
-  connection.certificate_path = arguments.text("--client-cert").value_or("");
-  connection.key_path = arguments.text("--client-key").value_or("");
+  connection.ca_path = read_path(arguments, "--cacert");
+  connection.certificate_path = read_path(arguments, "--client-cert");
+  connection.key_path = read_path(arguments, "--client-key");
+  if (connection.certificate_path.empty() && !connection.key_path.empty())
+    throw usage_failure("--client-key needs --client-cert");
   if (const auto timeout = arguments.duration("--request-timeout")) connection.timeout = *timeout;
   if (connection.timeout < milliseconds(1))
     throw usage_failure("--request-timeout must be at least 1ms");

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <ctime>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -184,6 +185,15 @@ std::variant<std::shared_ptr<TlsContext>, std::string> TlsContext::load(
   ERR_clear_error();
   if (fault) return std::move(*fault);
   return loaded;
+}
+
+std::optional<std::string> TlsContext::expired_at() const {
+  const ASN1_TIME* end = X509_get0_notAfter(SSL_CTX_get0_certificate(context_));
+  std::tm time{};
+  if (X509_cmp_current_time(end) >= 0 || ASN1_TIME_to_tm(end, &time) != 1) return std::nullopt;
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &time);
+  return text.data();
 }
 
 TlsContext::~TlsContext() {

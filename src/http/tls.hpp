@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -28,6 +29,8 @@ class TlsContext {
   TlsContext& operator=(const TlsContext&) = delete;
 
   ssl_ctx_st* get() const { return context_; }
+  /// When the certificate expired (RFC 3339); nothing: it has not.
+  std::optional<std::string> expired_at() const;
 
  private:
   ssl_ctx_st* const context_;

@@ -141,7 +141,10 @@ class Submitting(CellctlTest):
                 (("cell", "resize", "acme/dns", "many"), None),
                 (("job", "list", "--url", "ftp://x"), None),
                 (("job", "list", "--url", "http://u:p@127.0.0.1"), None),
-                (("job", "list", "--token-file", "/nowhere"), None)):
+                (("job", "list", "--token-file", "/nowhere"), None),
+                (("job", "list", "--cacert", "/nowhere"), None),
+                (("job", "list", "--client-cert", "/nowhere"), None),
+                (("job", "list", "--client-key", "/dev/null"), None)):
             with self.subTest(arguments=arguments):
                 done = self.run_cellctl(*arguments, stdin=stdin, code=USAGE)
                 self.assertEqual(done.stdout, "")
@@ -745,6 +748,10 @@ class Access(CellctlTest):
             file.write(self.token + "\n")
         self.cellctl(*self.a_submit(), CELLD_TOKEN=self.token)
         self.cellctl(*self.a_submit("--token-file", path), CELLD_TOKEN="wrong")
+        with open(path, "a", encoding="utf-8") as file:
+            file.write("its digest\n")
+        done = self.run_cellctl(*self.a_submit("--token-file", path), code=USAGE)
+        self.assertIn(path + " has several lines", done.stderr)
         for environment in ({}, {"CELLD_TOKEN": "wrong"}):
             done = self.run_cellctl(*self.a_submit(), code=REFUSED, **environment)
             self.assertIn("(401)", done.stderr)

@@ -129,6 +129,29 @@ class Logs(EndToEnd):
         self.assertEqual((line["level"], line["cell"], line["reason"], line["limit"]),
                          ("warning", "*/*", "queue-full", 1))
 
+    def test_a_start_says_what_is_served_and_from_where(self):
+        self.begin()
+        line = self.line(message=f"serving at http://127.0.0.1:{self.daemon.port}")
+        self.assertRegex(line["version"], r"^\d+\.\d+\.\d+$")
+        self.assertTrue(os.path.isfile(line["config"]), line)
+        self.assertTrue(os.path.isfile(os.path.join(line["data"], "celld.db")), line)
+
+    def test_a_job_that_no_cell_takes_is_logged_and_counted(self):
+        self.begin(a_config(self.provider, cells=[{"customer": "acme"}]))
+        refused = self.client.post("/v1/jobs", a_job(customer="made-up"))
+        self.assert_problem(refused, 422, "no-cell")
+        line = self.line(message="a job was refused")
+        self.assertEqual((line["customer"], line["reason"]), ("made-up", "no-cell"))
+        self.assertIn('celld_refusals_total{customer="(others)",product="(others)",'
+                      'reason="no_cell"} 1\n', self.client.get("/metrics").text)
+
+    def test_the_removal_of_all_tokens_is_a_warning(self):
+        self.begin({**a_config(self.provider), "auth": the_auth()})
+        self.daemon.write_config(a_config(self.provider))
+        self.assertEqual(self.status_of("POST", "/v1/admin/reload", None), 200)
+        line = self.line(level="warning")
+        self.assertIn("every client that can connect may do everything", line["message"])
+
     def test_no_payload_and_no_secret_is_logged(self):
         services = {"dns": {"type": "http", "url": self.provider.url + "/dns?key=planted-in-url",
                             "headers": {"X-API-Key": "env:DNS_KEY"}}}
@@ -266,8 +289,8 @@ class Logs(EndToEnd):
                 text = os.read(terminal, 65536).decode()
                 os.close(slave)
                 os.close(terminal)
-                pattern = r'^\{"time":.*"shutting down"' if wanted == "json" else \
-                    r"^\d{4}-\d\d-\d\dT\S+Z info shutting down\r\n"
+                pattern = r'(?m)^\{"time":.*"shutting down"' if wanted == "json" else \
+                    r"(?m)^\d{4}-\d\d-\d\dT\S+Z info shutting down\r\n"
                 self.assertRegex(text, pattern)
 
     def test_flags_override_the_environment_and_an_invalid_name_is_refused(self):

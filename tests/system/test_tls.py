@@ -155,6 +155,14 @@ class Tls(EndToEnd):
         open_one.sendall(b"GET /livez HTTP/1.1\r\nHost: celld\r\n\r\n")
         self.assertIn(b"200 OK", open_one.recv(4096), "an open connection continues")
 
+    def test_an_expired_certificate_is_a_warning_at_a_start_and_at_a_reload(self):
+        self.start_tls()
+        self.assertNotIn("expired", self.daemon.log())
+        self.replace(self.authority.issue("old", days=-1))
+        self.send_sighup("the configuration was reloaded")
+        self.assertRegex(self.daemon.log(),
+                         r"warning.*the certificate expired at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
     def test_sighup_with_a_bad_certificate_keeps_the_old_one(self):
         self.start_tls()
         trusting = self.trusting(self.authority)

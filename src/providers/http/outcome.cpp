@@ -98,6 +98,9 @@ CallOutcome interpret_success(const std::string& service, const HttpResult& resu
   if (is_blank(result.body)) return outcome;
   const auto parsed = json::parse(result.body, answer_limits);
   if (const auto* error = std::get_if<json::SyntaxError>(&parsed)) {
+    if (result.body.starts_with("\x1f\x8b")) {
+      return invalid_response(service, "answered with a compressed body (gzip)");
+    }
     return invalid_response(service, "answered with a body that cannot be read: " + error->detail);
   }
   const auto* document = std::get_if<json::Document>(&parsed);

@@ -210,6 +210,31 @@ TEST_CASE("refusals, stale reports and restarts are logged as warnings with cell
   CHECK(lines[3]["service"] == "dns");
 }
 
+TEST_CASE("what keeps jobs waiting is logged") {
+  const auto lines = seen(Level::info, [](EngineLog& probe) {
+    probe.circuit_opened("dns");
+    probe.circuit_closed("dns");
+    probe.job_held(a_job());
+    probe.jobs_without_cell("bolt", "web", 3);
+  });
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0] == Value{{"level", "warning"},
+                          {"message", "the circuit of a service opened"},
+                          {"service", "dns"}});
+  CHECK(lines[1] == Value{{"level", "info"},
+                          {"message", "the circuit of a service closed"},
+                          {"service", "dns"}});
+  CHECK(lines[2]["level"] == "warning");
+  CHECK(lines[2]["message"] == "a job waits: its service or undo is not configured");
+  CHECK(lines[2]["job"] == "0000000000001");
+  CHECK(lines[2]["service"] == "dns");
+  CHECK(lines[3] == Value{{"level", "warning"},
+                          {"message", "jobs wait: no cell of the configuration matches them"},
+                          {"customer", "bolt"},
+                          {"product", "web"},
+                          {"jobs", 3}});
+}
+
 TEST_CASE("each reason for a refusal has a name of its own") {
   using Kind = cells::Refusal::Kind;
   const std::vector<std::pair<Kind, std::string>> names = {

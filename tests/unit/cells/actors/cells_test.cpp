@@ -32,6 +32,21 @@ TEST_CASE("an instance closes only after it has been idle without a break") {
   CHECK_FALSE(engine.has_cell(acme));
 }
 
+TEST_CASE("an instance closes although its last job, now ended, had a later due time") {
+  Fixture engine{1, true};
+  auto request = engine.request("a");
+  SECTION("to expire") {
+    request.expires_at = engine.wall + std::chrono::hours{1};
+    engine.succeed(engine.submit(std::move(request)));
+  }
+  SECTION("to begin") {
+    request.delay = std::chrono::hours{1};
+    engine.cancel(engine.submit(std::move(request)));
+  }
+  for (int i = 0; i < 40; ++i) engine.pass(milliseconds{5000});
+  CHECK_FALSE(engine.has_cell({"acme", "*"}));
+}
+
 TEST_CASE("an instance that gets no job while it is closing does close") {
   constexpr milliseconds tick{5000};
   int ticks = 0;

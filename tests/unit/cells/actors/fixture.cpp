@@ -122,6 +122,7 @@ void Fixture::start() {
   options.desks = desk_sizes_;
   options.instances_max = instances_max_;
   options.window = window_;
+  options.window_bytes_max = window_bytes_max_;
   options.running_max = running_max_;
   CellRule rule;
   rule.per_customer = per_customer_;

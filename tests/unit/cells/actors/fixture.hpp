@@ -76,6 +76,17 @@ class Recorder : public EngineProbe {
   }
   void stale_report(const CellKey&, Lease lease) override { stale.push_back(lease); }
   void provider_restarted(const std::string& service) override { restarts.push_back(service); }
+  void circuit_opened(const std::string& service) override {
+    circuits.push_back(service + " opened");
+  }
+  void circuit_closed(const std::string& service) override {
+    circuits.push_back(service + " closed");
+  }
+  void job_held(const Job& job) override { held.push_back(job.id); }
+  void jobs_without_cell(const std::string& customer, const std::string& product,
+                         std::uint64_t jobs) override {
+    without_cell.push_back(customer + "/" + product + ": " + std::to_string(jobs));
+  }
 
   std::vector<caf::actor_addr> workers;
   std::vector<caf::actor_addr> pools;
@@ -86,6 +97,9 @@ class Recorder : public EngineProbe {
   std::vector<std::pair<JobId, Lease>> hand_outs;
   std::vector<Lease> stale;
   std::vector<std::string> restarts;  ///< Services whose providers were replaced.
+  std::vector<std::string> circuits;  ///< "dns opened", "dns closed".
+  std::vector<JobId> held;
+  std::vector<std::string> without_cell;  ///< "acme/dns: 2".
   std::vector<JobId> submissions;
   std::vector<Refusal::Kind> refusals;
   std::vector<std::string> refused_customers;
@@ -115,6 +129,7 @@ class Fixture {
   void limit_desks(const DeskSizes& sizes) { desk_sizes_ = sizes; }
   void limit_instances(std::uint32_t instances_max) { instances_max_ = instances_max; }
   void limit_window(const DispatchQueue::Limits& window) { window_ = window; }
+  void limit_window_bytes(std::size_t bytes_max) { window_bytes_max_ = bytes_max; }
   /// In force from the next start or reload on.
   void limit_capacity(std::optional<std::uint64_t> running_max) { running_max_ = running_max; }
   ~Fixture();
@@ -230,6 +245,7 @@ class Fixture {
   DeskSizes desk_sizes_;
   std::uint32_t instances_max_ = EngineOptions{}.instances_max;
   DispatchQueue::Limits window_;
+  std::size_t window_bytes_max_ = EngineOptions{}.window_bytes_max;
   std::optional<std::uint64_t> running_max_;
   std::optional<std::vector<CellRule>> rules_;
   std::uint64_t lease_requests_ = 0;

@@ -505,6 +505,20 @@ TEST_CASE("a worker for one customer gets its jobs although the window is full o
   }
 }
 
+TEST_CASE("all windows together bound the jobs that are held for workers outside") {
+  Fixture engine{1, true};
+  const auto bytes =
+      approximate_bytes(*engine.stored(engine.submit(pulled(engine, "sample", "a"))));
+  engine.limit_window_bytes(6 * bytes);
+  engine.crash_and_restart();
+  for (int n = 0; n < 20; ++n) {
+    for (const auto* customer : {"a", "b"}) {
+      engine.submit(pulled(engine, std::to_string(n), customer));
+    }
+  }
+  CHECK(engine.service("vm").waiting < 20);
+}
+
 TEST_CASE("a worker for one customer gets a job that left the window while no slot was free") {
   Fixture engine{1};
   engine.limit_window({1, 4, 4 << 20});

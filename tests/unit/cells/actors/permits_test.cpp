@@ -142,6 +142,28 @@ TEST_CASE("a protected service and an unprotected one share a slot by the time o
   CHECK(calls_of_quick(engine, 20) >= 14);  // Four of five in the long run.
 }
 
+TEST_CASE("the services of one customer take turns at a slot") {
+  const bool both_are_protected = GENERATE(false, true);
+  Fixture engine{1};
+  engine.protection["dns"] = {at_most(100), std::nullopt};
+  if (both_are_protected) engine.protection["billing"] = {at_most(100), std::nullopt};
+  engine.crash_and_restart();
+  for (int n = 0; n < 10; ++n) {
+    engine.submit(engine.request("d" + std::to_string(n)));
+    engine.submit(engine.request("b" + std::to_string(n), {"billing"}));
+  }
+  int of_dns = 0;
+  for (int turn = 0; turn < 10; ++turn) {
+    REQUIRE(engine.calls->pending.size() == 1);
+    const auto job = engine.calls->pending[0].call.job;
+    of_dns += job->spec->services[0] == "dns" ? 1 : 0;
+    engine.pass(milliseconds{10});
+    engine.succeed(job->id);
+  }
+  CHECK(of_dns >= 4);
+  CHECK(of_dns <= 6);
+}
+
 // --- Limits --------------------------------------------------------------------------------------
 
 TEST_CASE("no more calls are in flight than the limit allows") {
@@ -491,6 +513,27 @@ TEST_CASE("a job for which the provider fails does not keep the circuit open for
   CHECK(engine.service("dns").circuit == CircuitState::closed);
 }
 
+TEST_CASE("the probe sees a circuit open and close, but none of the circuit's probes") {
+  Protected engine{{{}, policy}, 1};
+  engine.submit_many(4);
+  for (int calls = 0; calls < 2; ++calls) engine.fail(engine.first_in_flight());
+  const std::string opened = "dns opened";
+  CHECK(engine.recorder->circuits == std::vector{opened});
+  engine.pass(milliseconds{5000});
+  engine.fail(engine.first_in_flight());
+  engine.pass(milliseconds{5000});
+  CHECK(engine.recorder->circuits == std::vector{opened});
+  const std::string closed = "dns closed";
+  SECTION("by a call that succeeds") {
+    engine.succeed(engine.first_in_flight());
+    CHECK(engine.recorder->circuits == std::vector{opened, closed});
+  }
+  SECTION("by a reset") {
+    engine.reset_service("dns");
+    CHECK(engine.recorder->circuits == std::vector{opened, closed});
+  }
+}
+
 TEST_CASE("probes go round the jobs of a lane until one succeeds") {
   Protected engine{{{}, policy}, 1};
   const Ids jobs = engine.submit_many(3);
@@ -570,6 +613,8 @@ TEST_CASE("a timeout is a failure of the provider, a cancelled call is not") {
   CHECK(engine.service("dns").circuit == CircuitState::closed);
   engine.pass(milliseconds{1000});
   CHECK(engine.service("dns").circuit == CircuitState::open);
+  CHECK(engine.service("dns").circuit_why ==
+        "2 failures in a row; the last one: a call did not end in time");
 }
 
 TEST_CASE("a job behind an open circuit expires in time and can be cancelled") {
@@ -650,6 +695,38 @@ TEST_CASE("a lease counts against the rate although its dispatcher dies before i
   CHECK(engine.granted().empty());
   for (int n = 0; n < 10; ++n) engine.pass(milliseconds{100});
   CHECK(engine.granted().size() == 1);
+}
+
+TEST_CASE("the customers of workers outside share a limit fairly although dispatchers die") {
+  constexpr int turns_before = 20;
+  Fixture engine{4};
+  engine.protection["vm"] = {at_most(1), std::nullopt};
+  engine.crash_and_restart();
+  for (int n = 0; n < 50; ++n) {
+    for (const auto* customer : {"acme", "bolt"}) {
+      auto of = engine.request(std::to_string(n), {"vm"});
+      of.spec.customer = customer;
+      engine.submit(std::move(of));
+    }
+  }
+  for (const auto* customer : {"acme", "bolt"}) engine.wait_for_lease("host-1", 1, customer);
+  int of_acme = 0;
+  for (int turn = 0; turn < turns_before + 20; ++turn) {
+    const auto leases = engine.granted();
+    REQUIRE(leases.size() == 1);
+    const JobPtr job = leases[0].job;
+    engine.wait_for_lease("host-1", 1, job->spec->customer);
+    if (turn >= turns_before && job->spec->customer == "acme") {
+      of_acme += 1;
+      const auto dispatcher = engine.recorder->dispatchers.back();
+      caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(dispatcher),
+                          caf::exit_reason::kill);
+      engine.run_all();
+    }
+    engine.pass(milliseconds{500});
+    REQUIRE(engine.end_lease(job->lease, outcome(Kind::succeeded)));
+  }
+  CHECK(of_acme >= 9);
 }
 
 TEST_CASE("leases of a pull service are granted at its limited rate") {

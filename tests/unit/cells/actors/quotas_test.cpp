@@ -233,9 +233,13 @@ TEST_CASE("a submission for which its customer has no room uses none of the rate
   engine.submit("b");
 }
 
-TEST_CASE("an idle instance of a template still holds a customer to its rate") {
+TEST_CASE("an idle instance of a template still holds submissions to its rates") {
+  const auto kind = GENERATE(Refusal::Kind::queue_rate, Refusal::Kind::customer_rate);
   Fixture engine;
-  auto rules = rules_with([](CellSettings& settings) { settings.customer.submissions = {0.1, 1}; });
+  auto rules = rules_with([&](CellSettings& settings) {
+    const bool of_customer = kind == Refusal::Kind::customer_rate;
+    (of_customer ? settings.customer.submissions : settings.submissions) = {0.1, 1};
+  });
   rules[0].per_customer = true;
   engine.configure(rules);
   engine.crash_and_restart();
@@ -243,7 +247,7 @@ TEST_CASE("an idle instance of a template still holds a customer to its rate") {
   for (int second = 0; second < 8; ++second) engine.pass(milliseconds{1000});
   const auto refused = engine.try_to_submit(engine.request("b"));
   REQUIRE(refused.refusal);
-  CHECK(refused.refusal->kind == Refusal::Kind::customer_rate);
+  CHECK(refused.refusal->kind == kind);
 }
 
 TEST_CASE("an instance with a rate that gets a job while it is closing closes after that job") {
@@ -301,6 +305,22 @@ TEST_CASE("a job of a batch that comes too fast is returned and does not end the
     CHECK(engine.try_to_submit(*answer.returned).job);
   }
   CHECK(engine.recorder->refusals.empty());
+}
+
+TEST_CASE("a job of a batch with a key of another job is refused for good, even if too fast") {
+  Fixture engine;
+  start_with(engine, [](CellSettings& settings) { settings.submissions = {1, 1}; });
+  auto request = engine.request("a");
+  request.idempotency = Idempotency{"k", "d"};
+  REQUIRE(engine.try_to_submit(request).job);
+  request.batch = 7;
+  request.gate = std::make_shared<BatchGate>();
+  request.idempotency = Idempotency{"k", "other"};
+  const auto answer = engine.try_to_submit(request);
+  REQUIRE(answer.refusal);
+  CHECK(answer.refusal->kind == Refusal::Kind::key_reused);
+  CHECK_FALSE(answer.returned);
+  CHECK(engine.recorder->refusals == std::vector{Refusal::Kind::key_reused});
 }
 
 TEST_CASE("a customer's limit of jobs or of their bytes ends a batch") {

@@ -226,8 +226,12 @@ TEST_CASE("jobs that no cell matches wait, and continue when one does") {
   const JobId runs = fixture.submit("a");
   const JobId waits = fixture.submit("b");
   fixture.reconfigure({rule("bolt", "*")});
+  CHECK(fixture.recorder->without_cell == std::vector<std::string>{"acme/dns: 2"});
   fixture.succeed(runs);
   CHECK(fixture.state(runs) == JobState::succeeded);
+  fixture.recorder->without_cell.clear();
+  fixture.crash_and_restart();
+  CHECK(fixture.recorder->without_cell == std::vector<std::string>{"acme/dns: 1"});
   fixture.pass(milliseconds{20'000});
   CHECK_FALSE(fixture.call_of(waits));
   CHECK(fixture.state(waits) == JobState::queued);
@@ -321,6 +325,21 @@ TEST_CASE("an instance keeps its size when its template's has changed and a disp
   CHECK(fixture.cell(acme).pool.target == 1);
 }
 
+TEST_CASE("an instance whose size was changed comes back with its template, without a job") {
+  auto each = rule("*", "*");
+  each.per_customer = true;
+  Fixture fixture;
+  fixture.reconfigure({each});
+  fixture.succeed(fixture.submit("a"));
+  fixture.change_pool({acme, 3U});
+  fixture.reconfigure({rule("bolt", "*")});
+  for (int second = 0; second < 10; ++second) fixture.pass(milliseconds{1000});
+  REQUIRE_FALSE(fixture.has_cell(acme));
+  fixture.reconfigure({each});
+  REQUIRE(fixture.has_cell(acme));
+  CHECK(fixture.cell(acme).pool.target == 3);
+}
+
 TEST_CASE("a reload that removes a service in use changes nothing") {
   Fixture fixture{3};
   const JobId id = fixture.submit(fixture.request("a", {"dns", "billing"}));
@@ -393,8 +412,10 @@ TEST_CASE("jobs that were held for a service continue when a reload adds it") {
   const JobId id = fixture.submit(fixture.request("a", {"billing"}));
   fixture.end_call(id, outcome(CallOutcome::Kind::rejected, "no"));
   fixture.reconfigure({rule("*", "*")}, {}, {"billing"});
+  CHECK(fixture.recorder->held.empty());
   fixture.reopen(id);
   CHECK(fixture.state(id) == JobState::queued);
+  CHECK(fixture.recorder->held == std::vector{id});
   fixture.reconfigure({rule("*", "*")}, {"billing"}, {});
   CHECK(fixture.call_of(id));
 }

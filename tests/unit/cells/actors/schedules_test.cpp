@@ -222,6 +222,8 @@ TEST_CASE("after a stop, `one` fires once for the times that were missed") {
   CHECK(desk.progress("none").missed == 5);
   CHECK(desk.progress("all").fired == 5);
   CHECK(desk.progress("all").missed == 0);
+  CHECK(desk.outcomes->counts[DueOutcome::fired] == 6);
+  CHECK(desk.outcomes->counts[DueOutcome::missed] == 9);
   CHECK(jobs(fixture) == 6);
 }
 
@@ -292,6 +294,8 @@ TEST_CASE("with `skip`, a time is skipped while the last job has not ended") {
   fixture.pass(minute);
   CHECK(jobs(fixture) == 1);
   CHECK(desk.progress("s").skipped == 1);
+  CHECK(desk.outcomes->counts[DueOutcome::skipped] == 1);
+  CHECK(desk.outcomes->counts[DueOutcome::missed] == 0);
   CHECK(desk.progress("s").last_job == first);
   fixture.calls->ignores_aborts = false;
   fixture.cancel(first);
@@ -313,6 +317,18 @@ TEST_CASE("a failed look-up of a last job holds up no other schedule") {
   desk.put("t", every(fixture, minute));
   fixture.pass(2 * minute);
   CHECK(desk.progress("t").fired == 2);
+}
+
+TEST_CASE("with `skip`, nothing fires while it is unknown whether the last job has ended") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute, Overlap::skip));
+  fixture.pass(minute);
+  fixture.calls->ignores_aborts = true;  // The job goes on beyond its timeout.
+  desk.lose_reader();
+  fixture.pass(minute);
+  for (int second = 0; second < 3; ++second) fixture.pass(milliseconds{1000});
+  CHECK(jobs(fixture) == 1);
 }
 
 TEST_CASE("a refused firing is tried again, and missed when the next one is due") {
@@ -529,6 +545,26 @@ TEST_CASE("the configuration adds, changes and removes its schedules, and alone 
   CHECK(desk.ask<SchedulesListed>(ListSchedules{}).schedules.empty());
   fixture.pass(10 * minute);
   CHECK(jobs(fixture) == 3);
+}
+
+TEST_CASE("the configuration takes over a schedule of a client, even one with the same terms") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  desk.configure({{"s", every(fixture, minute)}});
+  CHECK(desk.find("s")->configured);
+}
+
+TEST_CASE("a time that passed before a reload, while celld ran, is not missed") {
+  Fixture fixture;
+  Desk desk{fixture};
+  auto spec = every(fixture, minute);
+  spec.catch_up = CatchUp::none;
+  desk.put("s", spec);
+  fixture.wall += minute + milliseconds{5000};  // Not noticed yet.
+  desk.configure({});
+  CHECK(jobs(fixture) == 1);
+  CHECK(desk.progress("s").missed == 0);
 }
 
 TEST_CASE("a stored schedule with an unknown time zone is shown, and does not fire") {

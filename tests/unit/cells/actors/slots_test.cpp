@@ -207,6 +207,16 @@ TEST_CASE("a slot that was borrowed for a worker outside goes where it is needed
   CHECK(engine.cells().at(acme).pool.borrowed == 0);
 }
 
+TEST_CASE("a slot that was borrowed for a worker outside goes back once no job waits for one") {
+  Cells engine{{rule("acme", 1, 4), rule("bolt", 1, {})}};
+  engine.submit_many("acme", 1);  // It runs inside, in the cell's own slot.
+  const auto outside = engine.submit_many("acme", 1, "vm");
+  CHECK(engine.lease("host-1").empty());
+  REQUIRE(engine.cells().at(acme).pool.borrowed == 1);
+  engine.cancel(outside[0]);
+  CHECK(engine.cells().at(acme).pool.borrowed == 0);
+}
+
 TEST_CASE("a cell that needs no more than its guarantee and has none to lend sends no message") {
   Cells engine{{rule("acme", 2, {}), rule("bolt", 2, {})}};
   const auto is_silent = [&] {
@@ -288,6 +298,8 @@ TEST_CASE("sizes of a template are changed for its next instances, and a reload 
   CHECK_FALSE(engine.change_pool({{"*", "*"}, 2U, 3U, 4U}).refused);
   CHECK(engine.change_pool({{"*", "*"}, {}, 1U}).refused == PoolRefusal::burst_below_size);
   CHECK(engine.cell({"*", "*"}).pool.target == 2);
+  CHECK(engine.cell({"*", "*"}).settings.pool_size == 1);
+  CHECK_FALSE(engine.cell({"*", "*"}).settings.pool_burst);
   engine.submit_many("acme", 4);
   CHECK(engine.cell(acme).pool.target == 2);
   CHECK(engine.cell(acme).settings.pool_burst == 3U);
@@ -359,6 +371,7 @@ TEST_CASE("a reload changes sizes, bursts and the capacity while jobs run") {
   engine.reconfigure({rule("*", 2, {})});  // Both cells are taken out.
   CHECK(engine.running(acme) == 6);
   CHECK(engine.cell(acme).pool.target == 0);
+  CHECK(engine.cell(acme).pool.short_by == 0);
   CHECK(engine.running({"*", "*"}) == 2);  // As without bursts: it does not wait for them.
   for (int n = 0; n < 6; ++n) engine.end_one(acme);
   CHECK(engine.running({"*", "*"}) == 2);

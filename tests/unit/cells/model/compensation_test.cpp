@@ -253,6 +253,16 @@ TEST_CASE("an undo is rejected once, and interrupted three times") {
   CHECK(states_of(job) == States{S::undo_failed, S::failed, S::skipped});
 }
 
+TEST_CASE("interruptions of a step do not count against its undo") {
+  Job job = with_steps_done(1);
+  for (int i = 0; i < 3; ++i) job = after(job, Kind::interrupted);
+  REQUIRE(job.state == JobState::compensating);
+  CHECK(job.interruptions == 0);
+  job = after(job, Kind::interrupted);
+  CHECK(job.step == 1);
+  CHECK(job.steps[1].state == S::retrying);
+}
+
 TEST_CASE("an undo that is handed back or throttled is not counted") {
   Job job = after(with_steps_done(1), Kind::rejected);
   for (int i = 0; i < 5; ++i) {

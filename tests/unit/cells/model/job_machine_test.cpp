@@ -111,6 +111,11 @@ TEST_CASE("an attempt that fails on its own resets the count of interruptions") 
   CHECK(after_attempts(cut_twice, Kind::throttled, 1).interruptions == 2);  // Not counted.
 }
 
+TEST_CASE("an operation that has begun resets the count of interruptions") {
+  const Job cut_twice = after_attempts(running_job(), Kind::interrupted, 2);
+  CHECK(after_attempts(cut_twice, Kind::pending, 1).interruptions == 0);
+}
+
 TEST_CASE("a job that expires during a successful step does not begin the next one") {
   Job running = running_job();
   running.expires_at = noon + 1s;
@@ -582,6 +587,12 @@ TEST_CASE("a reopened job resumes at the failed step, at the end of its entity's
   CHECK(job.steps[0].state == StepState::succeeded);
   CHECK(job.steps[1] == Step{});
   CHECK(job.steps[2] == Step{});
+}
+
+TEST_CASE("the interruptions of a job before it was reopened do not count") {
+  const Job failed = after_attempts(running_job(), Kind::interrupted, 3);
+  REQUIRE(failed.state == JobState::failed);
+  CHECK(reopen(failed, {"acme", "dns"}, 2, noon).interruptions == 0);
 }
 
 TEST_CASE("a job reopened after its expiry no longer expires") {

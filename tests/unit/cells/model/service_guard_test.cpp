@@ -169,6 +169,32 @@ TEST_CASE("a burst that alone changes holds at once") {
   CHECK(guard.available(start) == 3);
 }
 
+TEST_CASE("a rate that is removed limits nothing any more") {
+  ServiceGuard guard{{{2, 10, 1}, std::nullopt}};
+  guard.take(lease(1), false, start);
+  guard.change(concurrency(2));
+  CHECK(guard.available(start) == 1);
+}
+
+TEST_CASE("a circuit that is removed while it is open holds back no call") {
+  ServiceGuard guard{{{2, std::nullopt, 1}, CircuitPolicy{1, 30s, 500ms, 2s}}};
+  guard.take(lease(1), false, start);
+  end(guard, 1, failing, 0ms);
+  guard.change(concurrency(2));
+  CHECK(guard.circuit(start) == CircuitState::closed);
+  CHECK(guard.available(start) == 2);
+}
+
+TEST_CASE("a pause ends with the protection") {
+  ServiceGuard guard{concurrency(1)};
+  guard.take(lease(1), false, start);
+  end(guard, 1, pause_of(1h), 0ms);
+  guard.change({});
+  CHECK_FALSE(guard.paused_until(start));
+  guard.change(concurrency(1));
+  CHECK(guard.available(start) == 1);
+}
+
 TEST_CASE("without protection, nothing is counted") {
   ServiceGuard guard{concurrency(1)};
   guard.take(lease(1), false, start);

@@ -98,6 +98,7 @@ TEST_CASE("an answer that cannot be read is described") {
   CHECK(outcome_of(200, R"({"a":1,"a":2})").message ==
         "dns answered with a body that cannot be read: line 1, column 10: duplicate key \"a\".");
   CHECK(outcome_of(200, "[]").message == "dns answered with a body that is not a JSON object.");
+  CHECK(outcome_of(200, "\x1f\x8b\x08").message == "dns answered with a compressed body (gzip).");
 }
 
 TEST_CASE("a number out of range matters only in the properties") {

@@ -76,11 +76,13 @@ std::string lost_operation(const std::string& service) {
          " has begun: the mapping has changed, and has no such request.";
 }
 
-CallOutcome late_operation(const std::string& service) {
+/// `state`: of the operation at its last poll, if known.
+CallOutcome late_operation(const std::string& service, const std::string& state) {
   CallOutcome outcome;
   outcome.kind = CallOutcome::Kind::unknown;
   outcome.code = "timeout";
-  outcome.message = "The operation at " + service + " did not end in time.";
+  outcome.message = "The operation at " + service + " did not end in time" +
+                    (state.empty() ? "." : ": at its last poll, " + state + ".");
   return outcome;
 }
 
@@ -217,11 +219,12 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     return failure.has_ended ? std::move(failure.outcome) : undecided(std::move(failure.outcome));
   }
 
-  CallOutcome wait_for_operation(std::optional<milliseconds> retry_after) {
+  CallOutcome wait_for_operation(std::optional<milliseconds> retry_after,
+                                 const std::string& state = "") {
     has_operation_ = true;
     const milliseconds interval = (*requests_)[index_].poll->interval;
     const auto left = time_left();
-    if (left <= reserve()) return failed(late_operation(service_->name), true);
+    if (left <= reserve()) return failed(late_operation(service_->name, state), true);
     const auto wait = std::max(interval, retry_after.value_or(milliseconds{0}));
     return pending(std::min({wait, left - reserve(), cells::operation_wait_max}), left);
   }
@@ -236,7 +239,7 @@ class MappedCall : public std::enable_shared_from_this<MappedCall> {
     if (auto* failure = std::get_if<mappings::PollFailed>(&answer))
       return failed_poll(std::move(*failure));
     if (const auto* goes_on = std::get_if<mappings::Pending>(&answer))
-      return wait_for_operation(goes_on->retry_after);
+      return wait_for_operation(goes_on->retry_after, goes_on->state);
     return finish_request(std::get<mappings::Done>(std::move(answer)), true);
   }
 

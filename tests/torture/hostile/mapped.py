@@ -47,7 +47,7 @@ POLLED_FOR_ALL = mapping({"answer": {"properties": {"first": ""}},
 # --- Ends ----------------------------------------------------------------------------------------
 
 MAPPED_NOT_JSON = "invalid_response", r"{} answered with a body that is not JSON\."
-OPERATION_LATE = "timeout", r"The operation at {} did not end in time\."
+OPERATION_LATE = "timeout", r"(?s)The operation at {} did not end in time(: at its last poll, .+)?\."
 LATE = (OPERATION_LATE, OUT_OF_TIME)
 UNMADE = "provider_rejected", r'Request 2 of the action "create" at {} cannot be made: .+\.'
 REFUSED = "provider_rejected", r"{} refused the request with HTTP status \d+\."

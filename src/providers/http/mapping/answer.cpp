@@ -14,6 +14,8 @@ namespace {
 
 using cells::CallOutcome;
 
+constexpr std::size_t state_bytes_max = 200;
+
 /// The document in the body; nothing if the body is not JSON.
 std::optional<json::Document> parse_body(const HttpResult& result) {
   auto parsed = json::parse(result.body, answer_limits);
@@ -175,7 +177,9 @@ std::optional<std::variant<Pending, PollFailed>> read_value(const Poll& poll,
   if (is_one_of(*value, poll.until->done)) return std::nullopt;
   if (is_one_of(*value, poll.until->failed))
     return PollFailed{failed_operation(poll, service, result, *value), true};
-  return pending(result, now);
+  auto goes_on = pending(result, now);
+  goes_on.state = "`" + pointer_of(poll.until->value) + "` was " + json::dump(*value);
+  return goes_on;
 }
 
 }  // namespace
@@ -206,7 +210,9 @@ std::variant<Done, Pending, PollFailed> read_poll(const Poll& poll, const std::s
         blank(failure->outcome, secrets);
         return std::move(*failure);
       }
-      return std::get<Pending>(std::move(*early));
+      auto& goes_on = std::get<Pending>(*early);
+      goes_on.state = truncate_text(text_for_people(goes_on.state, secrets), state_bytes_max);
+      return std::move(goes_on);
     }
   }
   auto read = read_answer(rules, service, result, now, secrets);

@@ -30,6 +30,7 @@ std::variant<Done, cells::CallOutcome> read_answer(const AnswerRules& rules,
 /// The operation goes on.
 struct Pending {
   std::optional<cells::milliseconds> retry_after;  ///< As requested by the provider.
+  std::string state{};  ///< For people: "`/status` was "busy"". Empty: the status alone says so.
 };
 
 struct PollFailed {

@@ -541,7 +541,8 @@ TEST_CASE("an operation ends within the timeout of its step") {
   CHECK(polls <= 3);
   CHECK(outcome.kind == Kind::unknown);
   CHECK(outcome.code == "timeout");
-  CHECK(outcome.message == "The operation at dns did not end in time.");
+  CHECK(outcome.message ==
+        R"(The operation at dns did not end in time: at its last poll, `/status` was "busy".)");
   CHECK(parse_operation(outcome.operation.value())->left == 900ms);
 }
 

@@ -216,6 +216,16 @@ TEST_CASE("a value in the answer to a poll says whether the operation has ended"
     CHECK(std::holds_alternative<Pending>(polling(by_value, 200, body)));
 }
 
+TEST_CASE("an operation that goes on has a state for people, without secrets and not too long") {
+  const auto state_of = [](const std::string& status) {
+    return std::get<Pending>(polling(by_value, 200, R"({"status": ")" + status + R"("})")).state;
+  };
+  CHECK(state_of("READY") == R"(`/status` was "READY")");
+  CHECK(state_of("an s3cret-word") == R"(`/status` was "an ***")");
+  CHECK(state_of(std::string(1000, 'x')).size() == 200);
+  CHECK(state_of(std::string(176, 'x') + "s3cret-word").ends_with("xxx***\""));
+}
+
 TEST_CASE("an operation that failed is rejected, with the words of the answer") {
   const auto [outcome, has_ended] = std::get<PollFailed>(
       polling(by_value, 200, R"({"status": "broken", "why": "no s3cret-word left"})"));

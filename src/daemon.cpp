@@ -499,7 +499,7 @@ class RunningDaemon final : public Daemon {
     const auto scraper = spawn_scraper(dispatcher, reader, opened);
     const auto backups = api::spawn_backup_sender(
         system_, opened.spawn_backup_maker(system_), [this](const std::string& why) {
-          log_.write({logs::Level::error, "a backup could not be made: " + why});
+          log_.write_limited({logs::Level::error, "a backup failed: " + why}, "backup");
         });
     backup_sender_ = caf::actor_cast<caf::actor>(backups);
     const auto scrape = [scraper](http::Responder responder) {

@@ -12,6 +12,9 @@ using cells::AbortCause;
 using logs::Level;
 using logs::Line;
 
+/// What floods of lines about jobs without a cell are about.
+constexpr const char* without_cell = "no cell";
+
 /// The trace-id of a `traceparent`: "00-TRACE-PARENT-FLAGS".
 std::string_view trace_of(const cells::JobSpec& spec) {
   constexpr std::size_t begin = 3;
@@ -110,7 +113,9 @@ void EngineLog::refused(const cells::Refusal& refusal, const std::string& custom
   Line line{Level::warning, "a job was refused"};
   line.text("cell", cell).text("customer", customer).text("reason", reason_of(refusal.kind));
   if (refusal.limit > 0) line.number("limit", refusal.limit);
-  log_.write_limited(line, cell);
+  // Without a cell, the names are those that a client has made up.
+  const bool has_cell = refusal.kind != cells::Refusal::Kind::no_cell;
+  log_.write_limited(line, has_cell ? cell : without_cell);
 }
 
 void EngineLog::handed_out(const cells::Job& job, std::size_t running, std::size_t max) {
@@ -191,11 +196,11 @@ void EngineLog::job_held(const cells::Job& job) {
   log_.write_limited(line, job.spec->services.at(job.step));
 }
 
-void EngineLog::jobs_without_cell(const std::string& customer, const std::string& product,
-                                  std::uint64_t jobs) {
+void EngineLog::jobs_without_cell(std::uint64_t jobs, const std::string& customer,
+                                  const std::string& product) {
   Line line{Level::warning, "jobs wait: no cell of the configuration matches them"};
-  line.text("customer", customer).text("product", product).number("jobs", jobs);
-  log_.write_limited(line, customer + "/" + product);
+  line.number("jobs", jobs).text("example", customer + "/" + product);
+  log_.write_limited(line, without_cell);
 }
 
 void EngineLog::due_times_passed(const std::string& schedule, cells::DueOutcome outcome,

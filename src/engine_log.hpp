@@ -29,8 +29,8 @@ class EngineLog : public cells::EngineProbe {
   void circuit_opened(const std::string& service) override;
   void circuit_closed(const std::string& service) override;
   void job_held(const cells::Job& job) override;
-  void jobs_without_cell(const std::string& customer, const std::string& product,
-                         std::uint64_t jobs) override;
+  void jobs_without_cell(std::uint64_t jobs, const std::string& customer,
+                         const std::string& product) override;
   void due_times_passed(const std::string& schedule, cells::DueOutcome outcome,
                         std::uint64_t times) override;
   void firing_refused(const std::string& schedule, const cells::Refusal& refusal) override;

@@ -6,6 +6,9 @@
 namespace cells {
 namespace {
 
+/// So that a shortage does not make celld run through its queues.
+constexpr milliseconds pause_of_shortage{1000};
+
 AttemptEnd::Kind kind_of(CallOutcome::Kind kind, bool has_circuit) {
   switch (kind) {
     case CallOutcome::Kind::succeeded:
@@ -107,6 +110,7 @@ ProviderSign sign_of(const CallOutcome& outcome, AbortCause cause) {
       sign.call = CallSign::failing;
       break;
     case CallOutcome::Kind::unable:
+      sign.pause = pause_of_shortage;
       return sign;
     case CallOutcome::Kind::aborted:
       if (cause != AbortCause::timeout) return sign;

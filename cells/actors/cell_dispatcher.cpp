@@ -137,9 +137,14 @@ void CellDispatcherActor::find_misplaced(const ListBacklogs& ask) {
       return target && *target != stored.cell;
     });
     const auto more = backlogs_after(listed);
-    if (!rerouted_) note_unmatched(listed);
-    if (rerouted_ || !more) return load_cells();
-    find_misplaced(*more);
+    count_unmatched(listed);
+    if (!rerouted_ && more) return find_misplaced(*more);
+    if (rerouted_) {
+      unmatched_jobs_ = 0;  // The pass that moves jobs counts again.
+    } else {
+      report_unmatched();
+    }
+    load_cells();
   });
 }
 

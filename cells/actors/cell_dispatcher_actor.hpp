@@ -53,7 +53,8 @@ class CellDispatcherActor : public CellDispatcher::base {
   ListBacklogs all_backlogs() const;
   std::optional<ListBacklogs> backlogs_after(const BacklogsListed& page) const;
   void find_misplaced(const ListBacklogs& ask);
-  void note_unmatched(const BacklogsListed& listed) const;
+  void count_unmatched(const BacklogsListed& listed);
+  void report_unmatched();
   void load_cells();
   void start_instance(const CellKey& key);
   void start_service(const std::string& name, const ServiceEntry& entry, Services& services);
@@ -177,9 +178,11 @@ class CellDispatcherActor : public CellDispatcher::base {
   /// services.
   std::vector<std::function<void()>> undecided_;
   OpenPromises owed_;
-  bool kept_in_memory_ = false;  ///< Some cell has, or had, Durability::memory.
-  bool rerouted_ = false;        ///< Jobs may be outside the cells that the routing names.
-  std::size_t rerouting_ = 0;    ///< Backlogs of the current page still to be moved.
+  bool kept_in_memory_ = false;       ///< Some cell has, or had, Durability::memory.
+  std::uint64_t unmatched_jobs_ = 0;  ///< In the present pass over the backlogs.
+  StoredBacklog unmatched_;           ///< One of theirs.
+  bool rerouted_ = false;             ///< Jobs may be outside the cells that the routing names.
+  std::size_t rerouting_ = 0;         ///< Backlogs of the current page still to be moved.
   std::optional<ListBacklogs> next_backlogs_;  ///< The next page, if there is one.
   /// To be called after the pass over all backlogs that is in progress.
   std::vector<std::function<void()>> after_rerouting_;

@@ -338,24 +338,33 @@ void CellDispatcherActor::reroute_page(const ListBacklogs& ask) {
             const auto& backlogs = listed.backlogs;
             next_backlogs_ = backlogs_after(listed);
             rerouting_ = backlogs.size() + 1;
-            note_unmatched(listed);
+            count_unmatched(listed);
             for (const auto& backlog : backlogs) move_backlog(backlog);
             backlog_done();
           },
           [this](const caf::error& error) { quit(error); });
 }
 
-void CellDispatcherActor::note_unmatched(const BacklogsListed& listed) const {
+/// Counts the jobs that no cell matches.
+void CellDispatcherActor::count_unmatched(const BacklogsListed& listed) {
   for (std::size_t i = 0; i < listed.backlogs.size(); ++i) {
     const auto& backlog = listed.backlogs[i];
     if (routing().find(backlog.customer, backlog.product)) continue;
-    options_.probe->jobs_without_cell(backlog.customer, backlog.product, listed.jobs[i]);
+    unmatched_jobs_ += listed.jobs[i];
+    unmatched_ = backlog;
+  }
+}
+
+void CellDispatcherActor::report_unmatched() {
+  if (const auto jobs = std::exchange(unmatched_jobs_, 0); jobs > 0) {
+    options_.probe->jobs_without_cell(jobs, unmatched_.customer, unmatched_.product);
   }
 }
 
 void CellDispatcherActor::backlog_done() {
   if (--rerouting_ > 0) return;
   if (next_backlogs_) return reroute_page(*next_backlogs_);
+  report_unmatched();
   const auto actions = std::exchange(after_rerouting_, std::exchange(after_next_rerouting_, {}));
   if (!after_rerouting_.empty()) reroute_page(all_backlogs());
   for (const auto& then : actions) then();

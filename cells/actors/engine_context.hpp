@@ -60,9 +60,9 @@ class EngineProbe {
   virtual void circuit_closed(const std::string& /*service*/) {}
   /// A job is held: its service, or the undo that it needs, is not configured.
   virtual void job_held(const Job&) {}
-  /// No cell matches these unfinished jobs, of which there are `jobs`.
-  virtual void jobs_without_cell(const std::string& /*customer*/, const std::string& /*product*/,
-                                 std::uint64_t /*jobs*/) {}
+  /// No cell matches so many unfinished or settling jobs; customer and product are those of one.
+  virtual void jobs_without_cell(std::uint64_t /*jobs*/, const std::string& /*customer*/,
+                                 const std::string& /*product*/) {}
   /// Due times of a schedule fired, were skipped or were missed; the change is stored.
   virtual void due_times_passed(const std::string& /*schedule*/, DueOutcome,
                                 std::uint64_t /*times*/) {}

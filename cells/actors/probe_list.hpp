@@ -61,9 +61,9 @@ class ProbeList : public EngineProbe {
   void job_held(const Job& job) override {
     for (const auto& probe : probes_) probe->job_held(job);
   }
-  void jobs_without_cell(const std::string& customer, const std::string& product,
-                         std::uint64_t jobs) override {
-    for (const auto& probe : probes_) probe->jobs_without_cell(customer, product, jobs);
+  void jobs_without_cell(std::uint64_t jobs, const std::string& customer,
+                         const std::string& product) override {
+    for (const auto& probe : probes_) probe->jobs_without_cell(jobs, customer, product);
   }
   void due_times_passed(const std::string& schedule, DueOutcome outcome,
                         std::uint64_t times) override {

@@ -187,10 +187,12 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   }
 
   /// Whether the tokens of this schedule's customer may not store it: its schedules would be too
-  /// many or too large. Counts all that is being added, whosever it is.
+  /// many or too large. Counts all schedules that are being added, whosever they are.
   bool is_customer_full(const Schedule& next, bool is_new) const {
     std::size_t number = is_new ? 1 + adding_ : 0;
-    std::size_t bytes = approximate_bytes(next) + growing_bytes_;
+    const auto growing = customers_growth_.find(next.spec.job.customer);
+    std::size_t bytes =
+        approximate_bytes(next) + (growing == customers_growth_.end() ? 0 : growing->second);
     for (const auto& [name, entry] : entries_) {
       const Schedule& other = entry.schedule;
       if (other.configured || other.spec.job.customer != next.spec.job.customer) continue;
@@ -298,16 +300,24 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
         is_new ? bytes : bytes - std::min(bytes, approximate_bytes(before->second.schedule));
     if (is_new) ++adding_;
     growing_bytes_ += growth;
+    customers_growth_[schedule.spec.job.customer] += growth;
     request(options_.store, caf::infinite, SaveSchedule{schedule})
         .then(
             [this, schedule, is_new, growth, then = std::move(then)](const ScheduleSaved&) {
               if (is_new) --adding_;
               growing_bytes_ -= growth;
+              has_grown(schedule.spec.job.customer, growth);
               adopt(schedule);
               then();
               end_work(schedule.name);
             },
             [this](caf::error& error) { quit(std::move(error)); });
+  }
+
+  void has_grown(const std::string& customer, std::size_t growth) {
+    const auto growing = customers_growth_.find(customer);
+    growing->second -= growth;
+    if (growing->second == 0) customers_growth_.erase(growing);
   }
 
   void erase(const std::string& name, std::function<void()> then) {
@@ -510,6 +520,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   std::size_t adding_ = 0;         ///< New schedules that are being stored.
   std::size_t bytes_ = 0;          ///< Of all schedules.
   std::size_t growing_bytes_ = 0;  ///< What schedules being stored will add to `bytes_`.
+  std::map<std::string, std::size_t> customers_growth_;  ///< The part of each customer in it.
   std::optional<SteadyTime> armed_{};
 };
 

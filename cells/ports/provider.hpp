@@ -22,7 +22,7 @@ struct CallOutcome {
     /// As retryable: the provider does not accept celld's credentials (HTTP 401, 403). The attempt
     /// is not counted if the service has a circuit breaker, which opens.
     unauthorized,
-    /// As throttled, for a lack of celld's own, such as of descriptors: the provider was not called.
+    /// As throttled, for a lack of celld's own, such as of descriptors: the request was not sent.
     unable,
     unknown,  ///< Timeout or broken connection: the provider may still be acting.
     aborted,  ///< Ended by AbortCall before an answer arrived; the provider may still be acting.

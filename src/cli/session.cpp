@@ -41,8 +41,8 @@ std::string read_token(const Arguments& arguments) {
 std::string read_path(const Arguments& arguments, const char* flag) {
   std::string path = arguments.text(flag).value_or("");
   if (!path.empty() && ::access(path.c_str(), R_OK) != 0) {
-    throw usage_failure(std::string(flag) + ": cannot read " + cleaned(path) + ": " +
-                        std::generic_category().message(errno));
+    throw usage_failure(std::string(flag) + " or its variable: cannot read " + cleaned(path) +
+                        ": " + std::generic_category().message(errno));
   }
   return path;
 }

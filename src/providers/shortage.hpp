@@ -8,7 +8,7 @@ namespace celld::providers {
 /// Whether the error says that descriptors, processes, threads or memory are used up.
 constexpr bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS ||
-         error == EAGAIN;
+         error == EAGAIN || error == ETOOMANYREFS;
 }
 
 }  // namespace celld::providers

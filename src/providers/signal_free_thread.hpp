@@ -17,9 +17,14 @@ inline std::thread start_without_signals(std::function<void()> body) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  try {
+    std::thread thread(std::move(body));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (...) {  // There is no thread left.
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
 }
 
 }  // namespace celld::providers

@@ -162,6 +162,9 @@ class Tls(EndToEnd):
         self.send_sighup("the configuration was reloaded")
         self.assertRegex(self.daemon.log(),
                          r"warning.*the certificate expired at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.start()
+        self.assertEqual(self.daemon.log().count("the certificate expired at"), 2)
 
     def test_sighup_with_a_bad_certificate_keeps_the_old_one(self):
         self.start_tls()

@@ -74,10 +74,6 @@ std::string_view status_of(std::string_view line) {
   return valid ? line.substr(status_at, 3) : std::string_view{};
 }
 
-bool is_ipv6(std::string_view address) {
-  return address.find(':') != std::string_view::npos;
-}
-
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -170,9 +166,7 @@ bool HttpCall::set_content() {
 bool HttpCall::set_addresses(const std::vector<std::string>& addresses) {
   if (!host_ || addresses.empty()) return true;
   std::string entry = "+" + host_->name + ":" + host_->port + ":";
-  for (const auto& address : addresses) {
-    entry += (is_ipv6(address) ? "[" + address + "]" : address) + ",";
-  }
+  for (const auto& address : addresses) entry += address + ",";
   entry.pop_back();
   addresses_ = curl_slist_append(nullptr, entry.c_str());
   return addresses_ != nullptr && set(easy_, CURLOPT_RESOLVE, addresses_);
@@ -257,7 +251,7 @@ int HttpCall::on_before_send(void* self, char*, char*, int, int) {
 
 curl_socket_t HttpCall::on_open(void* self, curlsocktype, curl_sockaddr* address) {
   const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  static_cast<HttpCall*>(self)->shortage_ = socket < 0 && is_shortage(errno) ? errno : 0;
+  if (socket < 0 && is_shortage(errno)) static_cast<HttpCall*>(self)->shortage_ = errno;
   return socket;
 }
 
@@ -290,6 +284,7 @@ bool HttpCall::read_header(std::string_view line) {
     interim_ = status.starts_with('1');
     return !status.empty() && status != switching_protocols;
   }
+  if (head_complete_) return true;  // A trailer.
   if (line.empty()) {
     head_complete_ = true;
     status_line_next_ = interim_;  // Otherwise the next line is a trailer.
@@ -300,7 +295,6 @@ bool HttpCall::read_header(std::string_view line) {
   if (colon == std::string_view::npos) return true;
   const auto name = content.substr(0, colon);
   const auto value = trim(content.substr(colon + 1));
-  if (head_complete_) return true;  // A trailer.
   if (equal_ignoring_case(name, request_.kept_header)) keep(value);
   if (equal_ignoring_case(name, "retry-after")) {
     result_.retry_after = value.substr(0, retry_after_bytes_max);
@@ -324,7 +318,7 @@ HttpResult::End HttpCall::classify(CURLcode code) const {
   // whichever timer fired first.
   const bool out_of_time =
       code == CURLE_OPERATION_TIMEDOUT && request_.timeout <= limits_.connect_timeout;
-  if (!sent_ && shortage_ != 0) return End::unable;
+  if (!sent_ && code == CURLE_COULDNT_CONNECT && shortage_ != 0) return End::unable;
   if (!sent_) return out_of_time ? End::not_reached : End::not_sent;
   if (too_large_) return End::too_large;
   if (garbled_) return End::garbled;

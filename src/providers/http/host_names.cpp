@@ -10,8 +10,13 @@ std::optional<cells::SteadyTime> HostNames::wait_for(const std::string& name, ce
   auto& known = names_[name];
   const bool usable = has_addresses(known, now);
   if (usable && now < known.next_look_up) return std::nullopt;
-  if (!std::exchange(known.is_looked_up, true)) look_up_(name);
-  return usable ? std::min(at_most, now + patience) : at_most;
+  if (!known.looked_up_since) {
+    known.looked_up_since = now;
+    look_up_(name);
+  }
+  if (!usable) return at_most;
+  const auto until = std::min(*known.looked_up_since + patience, now + (at_most - now) / 2);
+  return until > now ? std::optional(until) : std::nullopt;
 }
 
 const std::vector<std::string>& HostNames::addresses(const std::string& name,
@@ -23,7 +28,7 @@ const std::vector<std::string>& HostNames::addresses(const std::string& name,
 
 void HostNames::ended(const std::string& name, HostAddresses found, cells::SteadyTime now) {
   auto& known = names_[name];
-  known.is_looked_up = false;
+  known.looked_up_since.reset();
   switch (found.end) {
     case HostAddresses::End::found:
       known.addresses = std::move(found.addresses);

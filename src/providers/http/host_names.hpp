@@ -25,15 +25,15 @@ struct HostAddresses {
 };
 
 /// Remembers names for `fresh_for`, so that a name is looked up once for many calls. While name
-/// servers fail, addresses that are at most `kept_for` old serve instead: RFC 8767, section 5, from
-/// where the times come. For one thread.
+/// servers fail or are silent, addresses that are at most `kept_for` old serve instead, as RFC 8767
+/// describes; the other times are those of its section 5. For one thread.
 class HostNames {
  public:
   using LookUp = std::function<void(const std::string& name)>;
 
   static constexpr cells::milliseconds fresh_for{60'000};
   static constexpr cells::milliseconds kept_for{24 * 3'600'000};
-  /// A call that could use old addresses waits no longer for new ones.
+  /// Calls that could use old addresses wait no longer for the end of a look-up.
   static constexpr cells::milliseconds patience{1'800};
   /// After a failure, old addresses serve for so long without another look-up.
   static constexpr cells::milliseconds recheck_after{30'000};
@@ -42,7 +42,8 @@ class HostNames {
   explicit HostNames(LookUp look_up) : look_up_(std::move(look_up)) {}
 
   /// Until when a call that may wait until `at_most` waits for the end of a look-up, which it
-  /// starts unless one is under way. Nothing: the call should use addresses() now.
+  /// starts unless one is under way. With old addresses, at least half of its time is left to use
+  /// them. Nothing: the call should use addresses() now.
   std::optional<cells::SteadyTime> wait_for(const std::string& name, cells::SteadyTime now,
                                             cells::SteadyTime at_most);
   /// The best known, the best first; may be empty.
@@ -55,7 +56,7 @@ class HostNames {
     std::vector<std::string> addresses;
     cells::SteadyTime found_at{};
     cells::SteadyTime next_look_up{};
-    bool is_looked_up = false;  ///< At the moment.
+    std::optional<cells::SteadyTime> looked_up_since{};  ///< While a look-up is under way.
   };
 
   static bool has_addresses(const Name& name, cells::SteadyTime now);

@@ -1,6 +1,7 @@
 #include "src/providers/http/name_look_ups.hpp"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -26,6 +27,12 @@ HostAddresses failure(int code, int error) {
   return result;
 }
 
+/// An address of version 6 that is valid on one link only, which libcurl cannot be told.
+bool is_scoped(const addrinfo& address) {
+  return address.ai_family == AF_INET6 &&
+         reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_scope_id != 0;
+}
+
 HostAddresses look_up(const std::string& name) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -37,6 +44,7 @@ HostAddresses look_up(const std::string& name) {
   HostAddresses found;
   found.end = HostAddresses::End::unknown;
   for (const auto* each = list; each != nullptr; each = each->ai_next) {
+    if (is_scoped(*each)) continue;
     std::array<char, NI_MAXHOST> text{};
     if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
                       NI_NUMERICHOST) == 0) {

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "src/config/checks.hpp"
 
@@ -17,10 +17,6 @@ bool is_address(const std::string& host) {
 
 bool is_localhost(const std::string& host) {
   return host == "localhost" || host.ends_with(".localhost");
-}
-
-bool is_ascii(const std::string& host) {
-  return std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
 }  // namespace
@@ -38,9 +34,7 @@ std::optional<NamedHost> named_host(const std::string& url) {
     return std::nullopt;
   }
   auto host = config::lower_case(part_of(parsed, CURLUPART_HOST));
-  if (host.empty() || is_address(host) || is_localhost(host) || !is_ascii(host)) {
-    return std::nullopt;
-  }
+  if (host.empty() || is_address(host) || is_localhost(host)) return std::nullopt;
   return NamedHost{std::move(host), part_of(parsed, CURLUPART_PORT, CURLU_DEFAULT_PORT)};
 }
 

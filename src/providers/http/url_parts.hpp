@@ -22,8 +22,8 @@ struct NamedHost {
   std::string port;
 };
 
-/// The host of a URL if a call needs a look-up of its name. Nothing for an address, for
-/// `localhost`, which libcurl knows, and for a name that is not ASCII, which libcurl converts.
+/// The host of a URL if a call needs a look-up of its name: not for an address, nor for
+/// `localhost`, which libcurl knows.
 std::optional<NamedHost> named_host(const std::string& url);
 
 }  // namespace celld::providers

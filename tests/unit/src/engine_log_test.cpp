@@ -215,7 +215,7 @@ TEST_CASE("what keeps jobs waiting is logged") {
     probe.circuit_opened("dns");
     probe.circuit_closed("dns");
     probe.job_held(a_job());
-    probe.jobs_without_cell("bolt", "web", 3);
+    probe.jobs_without_cell(3, "bolt", "web");
   });
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] == Value{{"level", "warning"},
@@ -230,9 +230,8 @@ TEST_CASE("what keeps jobs waiting is logged") {
   CHECK(lines[2]["service"] == "dns");
   CHECK(lines[3] == Value{{"level", "warning"},
                           {"message", "jobs wait: no cell of the configuration matches them"},
-                          {"customer", "bolt"},
-                          {"product", "web"},
-                          {"jobs", 3}});
+                          {"jobs", 3},
+                          {"example", "bolt/web"}});
 }
 
 TEST_CASE("each reason for a refusal has a name of its own") {

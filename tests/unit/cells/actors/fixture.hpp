@@ -83,9 +83,9 @@ class Recorder : public EngineProbe {
     circuits.push_back(service + " closed");
   }
   void job_held(const Job& job) override { held.push_back(job.id); }
-  void jobs_without_cell(const std::string& customer, const std::string& product,
-                         std::uint64_t jobs) override {
-    without_cell.push_back(customer + "/" + product + ": " + std::to_string(jobs));
+  void jobs_without_cell(std::uint64_t jobs, const std::string& customer,
+                         const std::string& product) override {
+    without_cell.push_back(std::to_string(jobs) + ", such as " + customer + "/" + product);
   }
 
   std::vector<caf::actor_addr> workers;
@@ -99,7 +99,7 @@ class Recorder : public EngineProbe {
   std::vector<std::string> restarts;  ///< Services whose providers were replaced.
   std::vector<std::string> circuits;  ///< "dns opened", "dns closed".
   std::vector<JobId> held;
-  std::vector<std::string> without_cell;  ///< "acme/dns: 2".
+  std::vector<std::string> without_cell;  ///< "2, such as acme/dns".
   std::vector<JobId> submissions;
   std::vector<Refusal::Kind> refusals;
   std::vector<std::string> refused_customers;

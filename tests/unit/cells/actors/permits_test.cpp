@@ -595,6 +595,9 @@ TEST_CASE("what celld lacks itself is no failure of the provider, and counts as 
     CHECK(engine.state(job) == JobState::retrying);
     CHECK(engine.stored(job)->steps[0].attempts == 0);
   }
+  const auto held_until = engine.service("dns").paused_until;
+  REQUIRE(held_until);
+  CHECK(*held_until == engine.wall + milliseconds{1000});
 }
 
 TEST_CASE("without a circuit, a provider that does not accept celld is tried again") {

@@ -457,6 +457,35 @@ TEST_CASE("what is still being stored counts towards the memory for one customer
         Answers{Outcome::added, Outcome::added, Outcome::too_many});
 }
 
+TEST_CASE("what is being stored for one customer leaves the others their memory") {
+  Fixture fixture;
+  const auto large_of = [&](const std::string& customer) {
+    auto spec = every(fixture, minute);
+    spec.job.customer = customer;
+    spec.job.parameters.assign(10'000, ' ');
+    return spec;
+  };
+  Schedule sample;
+  sample.spec = large_of("acme");
+  Desk desk{fixture, {}, {.bytes = 10 * (2 * approximate_bytes(sample) + 1000)}};
+  const auto put = [&](const std::string& name, const std::string& customer) {
+    return fixture.self()->request(desk.handle(), caf::infinite,
+                                   PutSchedule{name, large_of(customer), customer});
+  };
+  fixture.commit_delay = milliseconds{5000};
+  auto first = put("a", "acme");
+  auto second = put("b", "acme");
+  auto other = put("c", "bolt");
+  fixture.run_all();
+  fixture.commit_delay = milliseconds{0};
+  fixture.pass(milliseconds{5000});
+  for (auto* each : {&first, &second, &other}) {
+    each->receive([](const ScheduleAnswered& answer) { CHECK(answer.outcome == Outcome::added); },
+                  [](const caf::error&) { FAIL("the desk failed"); });
+  }
+  CHECK(desk.put("d", large_of("acme"), "acme").outcome == Outcome::too_many);
+}
+
 TEST_CASE("schedules take no more memory than the limit allows, counting those being stored") {
   Fixture fixture;
   const auto large = [&](std::size_t bytes) {

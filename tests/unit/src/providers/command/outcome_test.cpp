@@ -86,7 +86,7 @@ TEST_CASE("a command that could not be started may be retried, and its message s
 }
 
 TEST_CASE("a command that celld has no room for is no failure of the command") {
-  const int shortage = GENERATE(EMFILE, ENFILE, ENOMEM, EAGAIN, ENOBUFS);
+  const int shortage = GENERATE(EMFILE, ENFILE, ENOMEM, EAGAIN, ENOBUFS, ETOOMANYREFS);
   const auto outcome = of(ended(End::not_started, shortage));
   CHECK(outcome.kind == Kind::unable);
   CHECK(outcome.code == "communications_error");

@@ -19,9 +19,9 @@ constexpr auto name = "dns.example";
 
 class Fixture {
  public:
-  /// How long a call that may wait for 10 s waits; nothing: it does not.
-  std::optional<cells::milliseconds> wait() {
-    const auto until = names_.wait_for(name, now_, now_ + 10s);
+  /// How long a call waits; nothing: it does not.
+  std::optional<cells::milliseconds> wait(cells::milliseconds at_most = 10s) {
+    const auto until = names_.wait_for(name, now_, now_ + at_most);
     if (!until) return std::nullopt;
     return std::chrono::duration_cast<cells::milliseconds>(*until - now_);
   }
@@ -63,13 +63,24 @@ TEST_CASE_METHOD(Fixture, "after a minute, a name is looked up again") {
   CHECK(addresses() == Texts{"192.0.2.9"});
 }
 
-TEST_CASE_METHOD(Fixture, "no call waits longer than it may for better addresses") {
-  HostNames names([](const std::string&) {});
-  const cells::SteadyTime begin{1h};
-  names.wait_for(name, begin, begin + 10s);
-  names.ended(name, {End::found, {"192.0.2.1"}}, begin);
-  const auto later = begin + 2min;
-  CHECK(names.wait_for(name, later, later + 500ms) == later + 500ms);
+TEST_CASE_METHOD(Fixture, "a call that has old addresses keeps half of its time for them") {
+  wait();
+  end(End::found, {"192.0.2.1"});
+  pass(2min);
+  CHECK(wait(500ms) == 250ms);
+}
+
+TEST_CASE_METHOD(Fixture, "a look-up without an end holds up only the calls of its first moments") {
+  wait();
+  end(End::found, {"192.0.2.1"});
+  pass(2min);
+  CHECK(wait() == 1800ms);
+  pass(1s);
+  CHECK(wait() == 800ms);
+  pass(800ms);
+  CHECK_FALSE(wait());
+  CHECK(addresses() == Texts{"192.0.2.1"});
+  CHECK(looked_up.size() == 2);
 }
 
 TEST_CASE_METHOD(Fixture, "while name servers fail, old addresses serve for a day") {

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
@@ -44,6 +45,9 @@ int answer(LookUps::State& state, const std::string& name, const char* service,
     case LookUps::Answer::failed:
     case LookUps::Answer::silent:
       return EAI_AGAIN;
+    case LookUps::Answer::shortage:
+      errno = EMFILE;
+      return EAI_SYSTEM;
     case LookUps::Answer::loopback:
       return real()("127.0.0.1", service, hints, found);
     case LookUps::Answer::both:

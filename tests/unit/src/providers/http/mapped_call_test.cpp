@@ -480,8 +480,11 @@ TEST_CASE("a poll that celld cannot make gives its operation no more time") {
   operation.left = 4min;
   CallOutcome outcome;
   outcome.operation = to_text(operation);
-  const test::NoDescriptors none;
-  const auto put_off = fixture.call(next_call(outcome, 10min));
+  Fixture without_connections(server.script(), polled);
+  const auto put_off = [&] {
+    const test::NoDescriptors none;
+    return without_connections.call(next_call(outcome, 10min));
+  }();
   CHECK(put_off.kind == Kind::unable);
   CHECK(parse_operation(put_off.operation.value())->has_begun);
   CHECK(parse_operation(*put_off.operation)->left <= 4min);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
@@ -22,12 +23,14 @@ inline providers::HttpRequest request_to(
   return {std::move(url), {"Expect:", "Content-Type: application/json"}, R"({"a":1})", timeout};
 }
 
-/// While it exists, the process can open no descriptor.
+/// While it exists, the process can open no descriptor beyond those that it has.
 class NoDescriptors {
  public:
   NoDescriptors() {
+    const int lowest_free = ::dup(0);
+    ::close(lowest_free);
     ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{0, before_.rlim_max};
+    const rlimit none{static_cast<rlim_t>(lowest_free), before_.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &none);
   }
   ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }

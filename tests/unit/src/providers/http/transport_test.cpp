@@ -345,6 +345,14 @@ TEST_CASE("calls that wait for a name begin, or end, with its look-up") {
     CHECK(result.reason == ::curl_easy_strerror(CURLE_COULDNT_RESOLVE_HOST));
     CHECK(second.get().end == End::not_sent);
   }
+  SECTION("that celld cannot make") {
+    servers.set("late.invalid", Answer::shortage);
+    servers.wake();
+    const auto result = first.get();
+    CHECK(result.end == End::unable);
+    CHECK(result.reason == "Too many open files");
+    CHECK(second.get().end == End::unable);
+  }
   CHECK(servers.begun("late.invalid") == 1);
 }
 

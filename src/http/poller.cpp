@@ -186,16 +186,18 @@ std::optional<SteadyTime> Poller::next_give_up() const {
   return loop_.large_bodies.front()->room_since() + BodyRoom::patience;
 }
 
-/// Refuses each body that has held room for too long while others wait. Then gives the free room to
-/// the connections that wait for it, and resumes them.
+/// Gives the free room to the connections that wait for it, and resumes them. Refuses bodies that
+/// have held room for too long, as many as the first in the queue needs.
 void Poller::grant_room() {
-  for (auto due = next_give_up(); due && *due <= loop_.now; due = next_give_up()) {
-    loop_.large_bodies.front()->make_room();
-  }
   for (;;) {
     auto [connection, room] = server_->body_room.next();
-    if (!connection) return;
-    connection->on_room(std::move(room));
+    if (connection) {
+      connection->on_room(std::move(room));
+      continue;
+    }
+    const auto due = next_give_up();
+    if (!due || *due > loop_.now) return;
+    loop_.large_bodies.front()->make_room();
   }
 }
 

@@ -96,8 +96,9 @@ BUGS = (
     Bug("over-at-once", "mapping", "an operation is done when its value says so",
         "an operation is done with any value that is no failure",
         "src/providers/http/mapping/answer.cpp",
-        (("  return pending(result, now);\n}\n",
-          "  static_cast<void>(now);\n  return std::nullopt;\n}\n"),)),
+        (("  auto goes_on = pending(result, now);\n",
+          "  if (!poll.until->done.empty()) return std::nullopt;\n"
+          "  auto goes_on = pending(result, now);\n"),)),
     Bug("secret-code", "outcome", "a text reveals no secret",
         "codes are not searched for secrets",
         "src/providers/http/outcome.cpp",

@@ -88,15 +88,16 @@ chroot_of() {
 # in_debian RELEASE COMMAND...: runs the command in the chroot of the release, with the tree in
 # /celld and every package that a build, a test or scripts/package needs.
 in_debian() {
-  local release=$1 directory packages
+  local release=$1 codename directory packages
   shift
+  codename=$(debian_codename "$release") || exit
   directory=$(chroot_of "$release")
   # A chroot runs no services, so the packages that enable some are installed like the others.
   packages=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}"
     "${package_packages[@]}" "${unpacked_packages[@]%=*}")
   can_be_root || die "a chroot needs root or sudo"
   [ "$(cat "$directory/etc/celld-packages" 2>/dev/null)" = "${packages[*]}" ] ||
-    make_chroot "$(debian_codename "$release")" "$directory" "${packages[@]}"
+    make_chroot "$codename" "$directory" "${packages[@]}"
   copy_tree "$directory/celld"
   # npm in the chroot uses this machine's proxies, so it needs the same certificate authorities.
   as_root cp /etc/ssl/certs/ca-certificates.crt "$directory/etc/celld-trusted.crt" ||

@@ -108,6 +108,7 @@ class ScraperActor : public Scraper::base {
     fresh_until_ =
         now + std::clamp<Time::duration>(rest_factor * (now - started_at_), fresh_min, fresh_max);
     last_ = std::exchange(next_, {});
+    without_age_.clear();  // Some are left if a page of cells failed.
     answer_all();
     if (ranked_at_ && now - *ranked_at_ < rank_interval) return;
     ranked_at_ = now;

@@ -9,11 +9,12 @@ import shutil
 import signal
 import socket
 import sqlite3
+import subprocess
 import threading
 import time
 import unittest
 
-from cellctl import OK, REFUSED, UNAVAILABLE, USAGE, CellctlTest
+from cellctl import OK, OUTPUT, REFUSED, UNAVAILABLE, USAGE, CellctlTest, binary
 from daemon import DEADLINE_S, Daemon, a_config, a_job, wait_until
 from provider import slow
 from tokens import bearer, entry
@@ -277,6 +278,15 @@ class BackupFiles(BackupTest):
         done = self.run_cellctl("backup", os.path.join(self.directory, "no", "such", "file"), code=7)
         self.assertIn("No such file", done.stderr)
 
+    def test_a_backup_beyond_the_limit_on_file_sizes_exits_with_7_and_leaves_nothing(self):
+        self.start()
+        done = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", binary(), "backup",
+                               self.file], env=self.environment(), capture_output=True,
+                              timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, OUTPUT, done)
+        self.assertIn(b"File too large", done.stderr)
+        self.assertEqual(self.left_over(), [])
+
     def test_a_backup_that_does_not_match_its_digest_is_discarded(self):
         kind = {"Content-Type": "application/vnd.sqlite3"}
         wrong = {**kind, "Repr-Digest": "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"}
@@ -321,6 +331,20 @@ class BackupFiles(BackupTest):
             self.assertEqual(process.wait(DEADLINE_S), -number, "the signal ends cellctl")
             self.assertEqual(os.listdir(self.directory), [])
             gone.release()
+
+    def test_a_backup_outlives_a_signal_that_was_ignored_when_it_began(self):
+        gone = threading.Semaphore(0)
+        url = self.begin_to_send(lambda: gone.acquire(timeout=DEADLINE_S))
+        hang_up = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        terminate = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        process = self.begin("backup", self.file, CELLD_URL=url)
+        signal.signal(signal.SIGHUP, hang_up)
+        signal.signal(signal.SIGTERM, terminate)
+        wait_until(lambda: os.path.exists(self.file + ".partial"), "some bytes are written")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)  # Of two signals, the smaller number comes first.
+        self.assertEqual(process.wait(DEADLINE_S), -signal.SIGTERM)
+        gone.release()
 
 
 if __name__ == "__main__":

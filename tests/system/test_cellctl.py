@@ -207,7 +207,12 @@ class Repeating(CellctlTest):
         for arguments in (("job", "list"), ("job", "wait", "x"), ("job", "events"),
                           ("cell", "list"), self.a_submit("--retries", "0")):
             done = self.run_cellctl(*arguments, "--url", nowhere, code=UNAVAILABLE)
-            self.assertIn(f"celld does not answer at {nowhere}", done.stderr)
+            self.assertIn(f"celld does not answer at {nowhere}: cannot connect to 127.0.0.1 port 1",
+                          done.stderr)
+        unknown = "x" * 64  # Too long for a name, so that no name server is asked.
+        done = self.run_cellctl("job", "list", "--url", f"http://{unknown}", code=UNAVAILABLE,
+                                no_proxy="*")
+        self.assertIn(f"cannot resolve {unknown}: ", done.stderr)
 
     def test_json_that_is_not_of_celld_is_no_success(self):
         job = ("--customer", "a", "--product", "p", "--action", "x", "--entity", "t/1",
@@ -278,6 +283,20 @@ class Requests(CellctlTest):
                                 "--url", url, code=NOT_ENDED)
         pauses = [int(ms) for ms in re.findall(r"; reconnecting in (\d+)ms\n", done.stderr)]
         self.assertTrue(0 < sum(pauses) <= timeout_ms, pauses)
+
+    def test_a_watch_asks_at_its_interval_but_at_most_ten_times_a_second(self):
+        batch = json.dumps({"id": "0000000000001", "total": 1, "states": {}}).encode()
+        for words, body in ((("cell", "list", "--watch"), b'{"items": []}'),
+                            (("batch", "watch", "0000000000001", "--interval"), batch)):
+            for interval, lines, least_s in (("1s", 2, 1), ("0", 4, 0.3)):
+                with self.subTest(words=words, interval=interval):
+                    url, _ = self.canned((200, {}, body))
+                    began = time.monotonic()
+                    watching = self.begin(*words, interval, "--json", "--url", url)
+                    for _ in range(lines):
+                        self.assertEqual(self.a_line(watching.stdout).encode(), body + b"\n")
+                    self.assertGreaterEqual(time.monotonic() - began, least_s)
+                    watching.kill()
 
     def test_no_value_adds_a_line_to_a_request(self):
         url, requests = self.canned((202, {}, Repeating.JOB))
@@ -484,6 +503,15 @@ class Jobs(CellctlTest):
         self.assertEqual([headers.get("Last-Event-ID") for _, headers, _ in requests[:3]],
                          [None, "1", "1"])
 
+    def test_the_pauses_grow_while_celld_does_not_come_back(self):
+        job = json.dumps(a_job() | {"id": "06f3k9v2m8qzr", "state": "running", "attempt": 1})
+        url, _ = self.canned((200, {"Content-Type": "text/event-stream"},
+                              f"id: 1\nevent: job.state\ndata: {job}\n\n".encode()),
+                             (503, {}, b""))
+        following = self.begin("job", "events", "06f3k9v2m8qzr", "--url", url)
+        for pause in ("500ms", "1.0s"):
+            self.assertIn(f"; reconnecting in {pause}\n", self.a_line(following.stderr))
+
     def test_a_gap_is_reported_and_the_events_behind_it_are_printed(self):
         job = a_job() | {"id": "06f3k9v2m8qzr", "state": "succeeded"}
         text = ('event: gap\ndata: {"detail": "Events were lost."}\n\n'
@@ -508,6 +536,9 @@ class Jobs(CellctlTest):
         states = [json.loads(self.a_line(following.stdout)) for _ in range(3)]
         self.assertEqual([job["state"] for job in states], ["queued", "running", "succeeded"])
         self.assertEqual({job["customer"] for job in states}, {"bolt"})
+        self.wait_for_end(self.submit(a_job("of-bolt-2", customer="bolt")))
+        more = [json.loads(self.a_line(following.stdout)) for _ in range(3)]
+        self.assertEqual({job["entity"]["id"] for job in more}, {"of-bolt-2"})
 
     def test_events_are_asked_for_by_customer_and_product(self):
         url, requests = self.canned((404, {}, b"{}"))
@@ -883,6 +914,16 @@ class OnATerminal(CellctlTest):
             self.assertFalse(set(evil) & set(seen) - set("[2J"), (arguments, seen))
         self.assertEqual(self.cellctl_json("job", "get", job_id)["parameters"], {"p": evil})
 
+    def test_a_batch_shows_its_progress_until_its_report_unless_it_is_to_be_quiet(self):
+        self.start(cells=[{"queue": {"submissions_per_s": 2, "submissions_burst": 1}}])
+        path = os.path.join(self.directory, "jobs.ndjson")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(a_job(f"e{n}")) + "\n" for n in range(6))
+        seen = self.on_terminal("submit", "-f", path)
+        self.assertRegex(seen, r"\r\x1b\[K\[#{30}\] 100%  6 lines, \d+/s")
+        self.assertRegex(seen, r"\r\x1b\[Kbatch \w+: 6 accepted")
+        self.assertNotIn(" lines, ", self.on_terminal("submit", "-q", "-f", path))
+
     def test_watch_repaints_a_terminal_and_repeats_elsewhere(self):
         self.start()
         self.provider.hold("/dns")
@@ -946,6 +987,14 @@ class Files(CellctlTest):
         done = self.run_cellctl("config", "check", bad, code=USAGE)
         self.assertIn("/services/make/argv/0: must name a program", done.stderr)
         self.run_cellctl("config", "check", good, CELLD_LISTEN="nonsense", code=USAGE)
+        with open(bad, "w", encoding="utf-8") as file:
+            json.dump(a_config(
+                self.provider, listen={"tls": {"certificate": "/no.pem", "key": "/no.key"}},
+                schedules={"s": {"cron": "0 3 * * *", "time_zone": "Mars/Base", "job": a_job()}}),
+                file)
+        done = self.run_cellctl("config", "check", bad, code=USAGE)
+        for pointer in ("/listen/tls", "/schedules/s/time_zone"):
+            self.assertIn(f": {pointer}: ", done.stderr)
 
     def test_help_and_version_need_no_celld(self):
         self.assertRegex(self.cellctl("--version"), r"\Acellctl \d+\.\d+\.\d+\n\Z")
@@ -1082,8 +1131,10 @@ class Batches(CellctlTest):
         self.assertIn("100%", watched.splitlines()[-1])
         self.assertEqual(self.cellctl_json("batch", "show", report["id"])["states"]["succeeded"], 40)
         self.assertIn(report["id"], self.cellctl("batch", "list"))
-        listed = self.cellctl_json("job", "list", "--batch", report["id"], "--limit", "5")
-        self.assertEqual(len(listed["items"]), 5)
+        self.submit(a_job("other"))
+        listed = self.cellctl_json("job", "list", "--batch", report["id"], "--limit", "100")
+        self.assertEqual({job["entity"]["id"] for job in listed["items"]},
+                         {f"e{n}" for n in range(40)})
         self.run_cellctl("batch", "show", "0000000000001", code=NOT_FOUND)
 
     def test_cellctl_reads_a_batch_from_standard_input_and_names_rejected_lines(self):
@@ -1190,6 +1241,17 @@ class Batches(CellctlTest):
         url, _ = self.canned((202, {"Retry-After": "0"}, refused))
         told = self.run_cellctl("submit", "-f", name, "--url", url, "--retries", "0", code=REFUSED)
         self.assertIn("lines 1, 3, and any lines from line 5 on (--from-line 5).", told.stderr)
+
+    def test_the_pauses_between_the_batches_of_a_long_file_grow(self):
+        full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                "stopped_at_line": 2, "errors": [{"line": 2, "status": 429}]}
+        rest = full | {"stopped_at_line": None, "errors": []}
+        url, _ = self.canned(*[(202, {"Retry-After": "1"}, json.dumps(full).encode())] * 2,
+                             (202, {}, json.dumps(rest).encode()))
+        done = self.run_cellctl("submit", "-f", self.write(a_job(name) for name in "abc"),
+                                "--url", url)
+        self.assertIn("Continuing with line 2 in 1.0s", done.stderr)
+        self.assertIn("Continuing with line 3 in 2.0s", done.stderr)
 
     def test_each_accepted_line_resets_the_count_of_retries(self):
         full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,

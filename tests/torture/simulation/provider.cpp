@@ -158,11 +158,11 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
     return result;
   }
 
-  static CallOutcome::Kind failure(std::uint64_t die) {
+  CallOutcome::Kind failure(std::uint64_t die) {
     if (die == 7) return CallOutcome::Kind::rejected;
     if (die == 8 || die == 9) return CallOutcome::Kind::retryable;
     if (die == 10)
-      return dice().one_in(3) ? CallOutcome::Kind::unable : CallOutcome::Kind::throttled;
+      return ++put_off_ % 3 == 0 ? CallOutcome::Kind::unable : CallOutcome::Kind::throttled;
     return CallOutcome::Kind::unknown;
   }
 
@@ -204,7 +204,8 @@ class SimulatedProvider : public Provider::extend<caf::reacts_to<ProviderTick>>:
   std::multimap<SteadyTime, Due> due_;
   /// Requests that wait for the end of calls of a previous provider.
   std::multimap<Lease, caf::typed_response_promise<CallAborted>> orphan_waiters_;
-  bool garbage_ = false;  ///< Whether the last outcome was garbage.
+  std::uint64_t put_off_ = 0;  ///< Calls that were throttled or could not be made.
+  bool garbage_ = false;       ///< Whether the last outcome was garbage.
 };
 
 }  // namespace

@@ -74,6 +74,8 @@ TEST_CASE("flags override the file, member by member") {
   CHECK(job == json::Value::parse(R"({"customer":"b","entity":{"type":"u","id":"v","subtype":"s"},
       "parameters":{"x":1,"y":3},"run_at":"2030-01-01T00:00:00Z","idempotency_key":"k1",
       "labels":{"a":"1","b":"2"}})"));
+  const JobFile later(R"({"run_at":"2030-01-01T00:00:00Z"})");
+  CHECK(body_of({"-f", later.path(), "--delay", "5s"}) == json::Value{{"delay_ms", 5000}});
 }
 
 TEST_CASE("a duration that is given as a time counts from now") {

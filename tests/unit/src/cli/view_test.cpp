@@ -86,6 +86,21 @@ TEST_CASE("all of a job is shown, without control characters") {
   CHECK(text.find("due ") == std::string::npos);
 }
 
+TEST_CASE("a cancellation is shown until the job ends") {
+  json::Value job = a_job();
+  job["cancel_requested"] = true;
+  CHECK(contains(job_details(job, now, {}), "state       running (cancelling)\n"));
+  job["state"] = "cancelled";
+  CHECK(contains(job_details(job, now, {}), "state       cancelled\n"));
+}
+
+TEST_CASE("a job that has not started shows when it is due") {
+  json::Value job = a_job();
+  job["started_at"] = nullptr;
+  job["run_at"] = "2026-11-20T23:45:56.000Z";
+  CHECK(contains(job_details(job, now, {}), "due         2026-11-20T23:45:56.000Z, in 60m\n"));
+}
+
 TEST_CASE("a change is one line") {
   CHECK(change_line(a_job(), {}) ==
         "2026-11-20T22:42:58.250Z  06f3k9v2m8qzr  running    acme/dns  create "

@@ -78,6 +78,7 @@ class FailingDisk {
   FailingDisk& operator=(const FailingDisk&) = delete;
 
   static inline bool fails = false;
+  static inline int synchronised = 0;  ///< How many files and directories.
 };
 
 std::string content_of(const std::string& path) {
@@ -89,6 +90,7 @@ std::string content_of(const std::string& path) {
 
 /// Takes the place of the C library's.
 extern "C" int fsync(int fd) {
+  ++FailingDisk::synchronised;
   if (!FailingDisk::fails) return static_cast<int>(::syscall(SYS_fsync, fd));
   errno = EIO;
   return -1;
@@ -151,6 +153,27 @@ TEST_CASE("a file that appears meanwhile is replaced only if cellctl may") {
     CHECK_THROWS_AS(file.complete(), Failure);
   }
   CHECK(content_of(path.whole) == (replace ? "new" : "old"));
+}
+
+TEST_CASE("a complete file and its name are on the disk") {
+  const FreePath path;
+  WholeFile file(path.whole, false);
+  file.write("ab");
+  FailingDisk::synchronised = 0;
+  file.complete();
+  CHECK(FailingDisk::synchronised == 2);
+}
+
+TEST_CASE("a file is private, whatever was in its place") {
+  const FreePath path;
+  std::ofstream(path.partial) << "old";
+  REQUIRE(::chmod(path.partial.c_str(), 0644) == 0);
+  WholeFile file(path.whole, false);
+  file.write("ab");
+  file.complete();
+  struct stat status{};
+  REQUIRE(::stat(path.whole.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
 }
 
 TEST_CASE("only a regular file is ever replaced") {

@@ -417,13 +417,15 @@ TEST_CASE("each fault of a command has its pointer") {
         Faults{{"/services/s/argv", "must have 1 to 64 elements"}});
   const std::string name_rule = "must have a name that matches [A-Za-z_][A-Za-z0-9_]{0,127}";
   CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],"env":
-                    {"A=B":"x","1":"x","":"x","C":1,"D":"env:NO_SUCH","E":"file:/no"}})") ==
+                    {"A=B":"x","1":"x","":"x","C":1,"D":"env:NO_SUCH","E":"file:/no",
+                     "F":"file:/run/secrets/nul"}})") ==
         Faults{{"/services/s/env/", name_rule},
                {"/services/s/env/1", name_rule},
                {"/services/s/env/A=B", name_rule},
                {"/services/s/env/C", "must be a string"},
                {"/services/s/env/D", "the environment variable \"NO_SUCH\" is not set"},
-               {"/services/s/env/E", "the file \"/no\" cannot be read"}});
+               {"/services/s/env/E", "the file \"/no\" cannot be read"},
+               {"/services/s/env/F", "must not contain a NUL"}});
 }
 
 TEST_CASE("a service's name follows the rule for names") {

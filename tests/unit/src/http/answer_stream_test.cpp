@@ -322,6 +322,24 @@ TEST_CASE("a stop ends streams properly and at once") {
   CHECK(server.server.connections() == 0);
 }
 
+TEST_CASE("a stream that begins during a stop ends properly and at once") {
+  EventServer server;
+  auto idle = server.connect();
+  REQUIRE(idle.send(request_text("GET", "/hello")));
+  REQUIRE(idle.receive());
+  auto client = server.connect();
+  const auto parked = server.park(client);
+  auto stopped = std::async(std::launch::async, [&] { server.server.stop(milliseconds(10'000)); });
+  CHECK(idle.ends());
+  const auto stream = parked.begin_stream(events("first"));
+  CHECK(client.receive(true)->headers.at("connection") == "close");
+  CHECK(client.receive_chunk() == "first");
+  CHECK(client.receive_chunk() == "");
+  CHECK_FALSE(stream.connected());
+  client.shut_down_writing();
+  stopped.get();
+}
+
 TEST_CASE("a stream outlives its server") {
   AnswerStream stream;
   {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "src/http/server.hpp"
@@ -145,5 +146,39 @@ class TestServer {
 struct RunningServer : TestServer {
   explicit RunningServer(Limits limits = {}) : TestServer(limits) { start(); }
 };
+
+/// Destroyed after the server, whose handlers use it.
+struct Holding {
+  Events<bool> begun;
+  Events<bool> released;
+};
+
+/// A server, to be started, whose POST /hold is answered once the test has put a value into
+/// `released`. A large body makes its handler hold a handler thread.
+struct HoldingServer : Holding, TestServer {
+  explicit HoldingServer(Limits limits = {}) : TestServer(limits) {
+    server.handle("POST", "/hold", [this](const Request&, const Responder& responder) {
+      begun.put(true);
+      released.take();
+      responder.answer(plain(200, "held"));
+    });
+  }
+};
+
+/// Sends until the server has stopped reading, or `most` bytes have been sent. Returns their
+/// number.
+inline std::size_t send_until_held_back(const TestServer& server, Client& client,
+                                        std::size_t most) {
+  const std::string piece(64 << 10, 's');
+  std::size_t sent = 0;
+  for (int refusals = 0; refusals < 20 && sent < most;) {
+    const auto part = client.send_some(std::string_view(piece).substr(0, most - sent));
+    sent += part;
+    refusals = part == 0 ? refusals + 1 : 0;
+    // Meanwhile the poller reads what it wants.
+    if (part == 0 && !server.ask(request_text("GET", "/hello"))) break;
+  }
+  return sent;
+}
 
 }  // namespace celld::http::test

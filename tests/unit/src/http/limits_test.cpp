@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/http/body_room.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/machine.hpp"
 #include "tests/unit/src/http/fixture.hpp"
@@ -172,6 +173,10 @@ TEST_CASE("a client that comes while there is no descriptor at all waits, and is
   std::array<char, 16> answer{};
   CHECK(::recv(late, answer.data(), answer.size(), 0) > 0);
   ::close(late);
+  // After the shortage, an idle server sleeps again.
+  const auto cpu_before_idling = processor_time();
+  CHECK_FALSE(other.has_input_within(milliseconds(400)));
+  CHECK(processor_time() - cpu_before_idling < milliseconds(200));
 }
 
 TEST_CASE("a body of exactly the limit is accepted") {
@@ -299,6 +304,35 @@ TEST_CASE("the connections that get a 503 have a limit too, and others end witho
   CHECK(served.receive()->body == "waited");
 }
 
+TEST_CASE("a client that was refused takes no place while its connection is still open") {
+  Limits limits;
+  limits.connections_max = 1;
+  RunningServer server(limits);
+  auto served = server.connect();
+  const auto parked = server.park(served);
+  auto refused = server.connect();
+  REQUIRE(refused.receive().value().status == 503);
+  served.reset();
+  REQUIRE(eventually([&] { return !parked.connected(); }));
+  CHECK(server.ask(request_text("GET", "/hello"))->status == 200);
+}
+
+TEST_CASE("a large body that keeps no others waiting is not given up") {
+  Limits limits;
+  limits.body_timeout = std::chrono::minutes(2);
+  const RunningServer server(limits);
+  const std::string body(1 << 20, 'a');
+  const auto request = request_text("POST", "/echo", body);
+  auto client = server.connect();
+  REQUIRE(client.send(request.substr(0, 100'000)));  // Enough to need room.
+  CHECK_FALSE(client.has_input_within(BodyRoom::patience + milliseconds(200)));
+  REQUIRE(client.send(request.substr(100'000)));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+  CHECK((answer->body == body));
+}
+
 TEST_CASE("a large body that keeps others waiting is given up, and small bodies never wait") {
   Limits limits;
   limits.body_timeout = std::chrono::minutes(2);  // Only its patience makes the server give up.
@@ -339,14 +373,7 @@ TEST_CASE("a large body that gets no memory within the body timeout gets a 503 w
   limits.body_bytes_max = 2 << 20;  // The least memory is that of two bodies of this size.
   limits.body_timeout = milliseconds(1000);
   limits.threads = 2;  // The handlers of both holders run at the same time.
-  Events<bool> begun;
-  Events<bool> released;
-  TestServer server(limits);
-  server.server.handle("POST", "/hold", [&](const Request&, const Responder& responder) {
-    begun.put(true);
-    released.take();
-    responder.answer(plain(200, "held"));
-  });
+  HoldingServer server(limits);
   server.start();
   // While its handler runs, each holds memory for a body of the largest size. The server runs the
   // handler of a smaller body on its own thread.
@@ -357,14 +384,58 @@ TEST_CASE("a large body that gets no memory within the body timeout gets a 503 w
         holders.back().send("POST /hold HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                             "8000\r\n" +
                             std::string(0x8000, 'a') + "\r\n0\r\n\r\n"));
-    REQUIRE(begun.take());
+    REQUIRE(server.begun.take());
   }
   const auto answer = server.ask(request_text("POST", "/echo", std::string(0x8000, 'a')));
   REQUIRE(answer);
   CHECK(answer->status == 503);
   CHECK(answer->headers.count("retry-after") == 1);
   // Either handler may take either value.
-  for (std::size_t i = 0; i < holders.size(); ++i) released.put(true);
+  for (std::size_t i = 0; i < holders.size(); ++i) server.released.put(true);
+  for (auto& holder : holders) CHECK(holder.receive().value().status == 200);
+}
+
+TEST_CASE("there is memory for two bodies of the largest size") {
+  constexpr std::size_t largest = 6 << 20;
+  Limits limits;
+  limits.body_bytes_max = largest;
+  HoldingServer server(limits);
+  server.start();
+  auto holder = server.connect();
+  REQUIRE(holder.send(request_text("POST", "/hold", std::string(largest, 'a'))));
+  REQUIRE(server.begun.take());
+  const auto answer = server.ask(request_text("POST", "/echo", std::string(largest, 'b')));
+  server.released.put(true);
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+  CHECK(holder.receive().value().status == 200);
+}
+
+TEST_CASE("a body that would find memory waits behind a larger one that came first") {
+  Limits limits;
+  limits.body_bytes_max = 2 << 20;  // The memory is that of two bodies of this size.
+  limits.body_timeout = std::chrono::minutes(2);
+  limits.threads = 3;  // One is free while the handlers of both holders run.
+  HoldingServer server(limits);
+  server.start();
+  std::vector<Client> holders;
+  for (const std::size_t bytes : {2'000'000, 1'500'000}) {
+    holders.push_back(server.connect());
+    REQUIRE(holders.back().send(request_text("POST", "/hold", std::string(bytes, 'a'))));
+    REQUIRE(server.begun.take());
+  }
+  auto large = server.connect();
+  const auto request = request_text("POST", "/echo", std::string(1'500'000, 'b'));
+  REQUIRE(large.send(request.substr(0, 20'000)));  // Enough to need room.
+  // By the second answer, the poller has read it.
+  for (int i = 0; i < 2; ++i) REQUIRE(server.ask(request_text("GET", "/hello")));
+  auto small = server.connect();
+  REQUIRE(small.send(request_text("POST", "/echo", std::string(0x8000, 'c'))));
+  CHECK_FALSE(small.has_input_within(milliseconds(300)));
+  for (std::size_t i = 0; i < holders.size(); ++i) server.released.put(true);
+  REQUIRE(large.send(request.substr(20'000)));
+  CHECK(large.receive().value().status == 200);
+  CHECK(small.receive().value().status == 200);
   for (auto& holder : holders) CHECK(holder.receive().value().status == 200);
 }
 

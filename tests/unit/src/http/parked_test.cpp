@@ -118,6 +118,23 @@ TEST_CASE("a request that arrived before the answer to the previous one is serve
   }
 }
 
+TEST_CASE(
+    "a request that arrived before the answer to the previous one is served at once after it") {
+  RunningServer server;
+  auto client = server.connect();
+  const ::test::Stopwatch watch;
+  for (int i = 0; i < 50; ++i) {
+    REQUIRE(client.send(request_text("POST", "/parked") + request_text("GET", "/hello")));
+    const auto parked = server.parked.take();
+    REQUIRE(parked);
+    CHECK_FALSE(client.has_input_within(milliseconds(1)));  // By now, the poller sleeps.
+    parked->answer(plain(202, "later"));
+    CHECK(client.receive()->body == "later");
+    CHECK(client.receive()->body == "hello");
+  }
+  CHECK(watch.is_within(std::chrono::seconds(1), "fifty requests that had already arrived"));
+}
+
 TEST_CASE("a client that has closed its sending side gets a later answer, and then the end") {
   RunningServer server;
   auto client = server.connect();
@@ -239,6 +256,32 @@ TEST_CASE("a stop waits for pending answers, and closes idle connections") {
   CHECK(server.server.connections() == 0);
   auto late = server.connect();
   CHECK_FALSE(late.send("GET"));
+}
+
+TEST_CASE("a stop closes a connection whose answer began before it, once the answer is sent") {
+  constexpr std::size_t answer_bytes = 16 << 20;
+  TestServer server;
+  server.server.handle("GET", "/large", [](const Request&, const Responder& responder) {
+    responder.answer(plain(200, std::string(answer_bytes, 'a')));
+  });
+  server.start();
+  auto idle = server.connect();
+  REQUIRE(idle.send(request_text("GET", "/hello")));
+  REQUIRE(idle.receive());
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("GET", "/large")));
+  REQUIRE(client.has_input_within(std::chrono::seconds(30)));
+
+  auto stopped =
+      std::async(std::launch::async, [&] { server.server.stop(std::chrono::minutes(2)); });
+  CHECK(idle.ends());
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->headers.count("connection") == 0);
+  CHECK(answer->body.size() == answer_bytes);
+  CHECK(client.ends());
+  client.reset();
+  stopped.get();
 }
 
 TEST_CASE("a stop without connections ends at once, and leaves no listening socket") {

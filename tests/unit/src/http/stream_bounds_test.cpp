@@ -65,7 +65,10 @@ TEST_CASE("nothing is sent of what a stream had kept when it kept too much") {
   server.start();
   auto client = server.connect();
   REQUIRE(client.send(request_text("GET", "/much")));
-  CHECK(client.receive_to_end().value_or("").find('#') == std::string::npos);
+  const auto received = client.receive_to_end();
+  REQUIRE(received);
+  CHECK(received->find('#') == std::string::npos);
+  CHECK_FALSE(received->ends_with("\r\n0\r\n\r\n"));  // The stream is cut off.
 }
 
 TEST_CASE("above the bound for unsent data, the connection stalled for the longest is closed") {
@@ -91,6 +94,35 @@ TEST_CASE("above the bound for unsent data, the connection stalled for the longe
   CHECK(eventually([&] { return !ignored.connected(); }));
   CHECK(read.connected());
   CHECK(late.connected());
+}
+
+TEST_CASE("what clients that have gone left unread no longer counts as unsent") {
+  // Two such answers keep the bound, as above; those of three clients exceed it.
+  constexpr std::size_t answer_bytes = 48 << 20;
+  Limits limits = with_write_timeout(std::chrono::minutes(2));
+  limits.unsent_bytes_max = 104 << 20;
+  EventServer server(limits);
+  const auto begin_unread = [&](Client& client) {
+    auto stream = server.begin(client);
+    CHECK(stream.write(std::string(answer_bytes, 'a')));
+    REQUIRE(client.receive(true));
+    REQUIRE_FALSE(client.receive_bytes().empty());  // The server has begun to send the piece.
+    return stream;
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto leaving = server.connect();
+    const auto stream = begin_unread(leaving);
+    leaving.reset();
+    REQUIRE(eventually([&] { return !stream.connected(); }));
+  }
+  auto one = server.connect();
+  const auto first = begin_unread(one);
+  auto two = server.connect();
+  const auto second = begin_unread(two);
+  // By now, the server would have closed a connection above the bound.
+  REQUIRE(server.ask(request_text("GET", "/hello")));
+  CHECK(first.connected());
+  CHECK(second.connected());
 }
 
 TEST_CASE("a client that reads nothing for the write timeout is disconnected") {

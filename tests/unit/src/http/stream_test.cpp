@@ -237,6 +237,20 @@ TEST_CASE("a sink that wants no more gets no more, and its answer still arrives"
   CHECK(client.ends());
 }
 
+TEST_CASE("a client may send only so much that its sink does not want before it is held back") {
+  constexpr std::size_t most = 128 << 20;  // More than the bound and what sockets hold.
+  StreamServer server;
+  server.record.enough_after = 10;
+  auto client = server.connect();
+  REQUIRE(client.send("POST /stream HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n" +
+                      std::string(10, 'a')));
+  CHECK(server.record.events.take() == "open");
+  CHECK(server.record.events.take() == "freed");
+  REQUIRE(client.send(std::string(30 << 20, 'b')));
+  CHECK(send_until_held_back(server, client, most) < most);
+  CHECK(server.record.bytes == 10);
+}
+
 TEST_CASE("a handler may answer without a sink") {
   const StreamServer server;
   auto client = server.connect();

@@ -58,29 +58,43 @@ TEST_CASE("a streamed body whose pieces have waited takes several turns") {
   Limits limits;
   limits.threads = 1;
   limits.turns.read_bytes_max = limits.turns.body_steps_max = 3;
-  Events<bool> begun;
-  Events<bool> released;
-  TestServer server{limits};
+  HoldingServer server{limits};
   count_bodies(server.server);
-  server.server.handle("POST", "/hold", [&](const Request&, const Responder& responder) {
-    begun.put(true);
-    released.take();
-    responder.answer(plain(200, "held"));
-  });
   server.start();
   auto holder = server.connect();  // Its body is so large that the thread runs the handler.
   REQUIRE(holder.send(request_text("POST", "/hold", std::string(0x8000, 'a'))));
-  REQUIRE(begun.take());
+  REQUIRE(server.begun.take());
   auto client = server.connect();
   REQUIRE(client.send(request_text("POST", "/count", std::string(1000, 's'))));
   // The poller reads the body meanwhile.
   const auto other = server.ask(request_text("POST", "/echo", std::string(1500, 'o')));
   REQUIRE(other);
-  released.put(true);
+  server.released.put(true);
   CHECK(holder.receive().value().body == "held");
   const auto answer = client.receive();
   REQUIRE(answer);
   CHECK(answer->body == "1000");
+}
+
+TEST_CASE("a client is held back while too much of its streamed body waits for a thread") {
+  constexpr std::size_t bytes = 64 << 20;  // More than sockets and the backlog hold.
+  Limits limits;
+  limits.threads = 1;
+  HoldingServer server{limits};
+  count_bodies(server.server);
+  server.start();
+  auto holder = server.connect();
+  REQUIRE(holder.send(request_text("POST", "/hold", std::string(0x8000, 'a'))));
+  REQUIRE(server.begun.take());
+  auto client = server.connect();
+  REQUIRE(client.send(
+      "POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n"));
+  const auto sent = send_until_held_back(server, client, bytes);
+  CHECK(sent < bytes);
+  server.released.put(true);
+  CHECK(holder.receive().value().body == "held");
+  REQUIRE(client.send(std::string(bytes - sent, 's')));
+  CHECK(client.receive().value().body == std::to_string(bytes));
 }
 
 TEST_CASE("a TLS server that does three things at a time serves all clients") {

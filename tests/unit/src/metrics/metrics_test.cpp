@@ -2,9 +2,14 @@
 #include "src/metrics/metrics.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <cstddef>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <regex>
@@ -47,6 +52,12 @@ cells::CellStatus status(const std::string& customer, std::uint64_t queued) {
 bool has_line(const std::string& text, const std::string& line) {
   CAPTURE(text);
   return text.find("\n" + line + "\n") != std::string::npos;
+}
+
+double value_of(const std::string& text, const std::string& name) {
+  const auto at = text.find("\n" + name + " ");
+  REQUIRE(at != std::string::npos);
+  return std::stod(text.substr(at + name.size() + 2));
 }
 
 }  // namespace
@@ -204,9 +215,14 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   changed.settings.jobs_max = 100;
   changed.changed.quota[cells::QuotaLimit::queue_jobs] = 5;
   survey.add(changed, few);
-  survey.add(status("bolt", 2), few);
-  survey.add(status("zeta", 3), few);
+  auto bolt = status("bolt", 2);
+  bolt.settings.jobs_max = 10;
+  survey.add(bolt, few);
+  auto zeta = status("zeta", 3);
+  zeta.settings.jobs_max = 20;
+  survey.add(zeta, few);
   auto paused = status("idle", 0);
+  paused.settings.jobs_max = 30;
   paused.changed.state = cells::CellState::paused;
   survey.add(paused, few);
   auto template_cell = status("*", 9);
@@ -227,6 +243,13 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="ready"} 6)~"));
   CHECK(has_line(text, R"~(celld_workers{customer="acme",product="*",state="retiring"} 7)~"));
   CHECK(has_line(text, R"~(celld_oldest_queued_age_seconds{customer="acme",product="*"} 12.5)~"));
+  const std::string others = R"~({customer="(others)",product="(others)")~";
+  CHECK(has_line(text, "celld_jobs_max" + others + "} 60"));
+  CHECK(has_line(text, "celld_workers" + others + R"~(,state="busy"} 3)~"));
+  CHECK(has_line(text, "celld_workers" + others + R"~(,state="ready"} 18)~"));
+  CHECK(has_line(text, "celld_workers" + others + R"~(,state="retiring"} 21)~"));
+  CHECK(has_line(text, "celld_slots_borrowed" + others + "} 6"));
+  CHECK(has_line(text, "celld_slots_lent" + others + "} 9"));
   CHECK(has_line(text, R"~(celld_cells{state="active"} 3)~"));
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));
 }
@@ -311,11 +334,39 @@ TEST_CASE("the metrics of the process are its own, and its limits in force") {
   const Metrics metrics{{}, "1.2.3"};
   const auto text = metrics.text({}, {});
   CHECK(has_line(text, "celld_process_max_fds " + std::to_string(limit.rlim_cur)));
-  const std::string name = "\ncelld_process_cpu_seconds_total ";
-  const auto at = text.find(name);
-  REQUIRE(at != std::string::npos);
-  CHECK(std::stod(text.substr(at + name.size())) >= 0.05);
-  CHECK(std::stod(text.substr(at + name.size())) <= processor_seconds() + 0.05);
+  const auto shown = value_of(text, "celld_process_cpu_seconds_total");
+  CHECK(shown >= 0.05);
+  CHECK(shown <= processor_seconds() + 0.05);
+}
+
+TEST_CASE("the memory of the process is what is resident, not what is reserved") {
+  constexpr std::size_t reserved_bytes = std::size_t{1} << 30;
+  void* reserved = ::mmap(nullptr, reserved_bytes, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(reserved != MAP_FAILED);
+  const Metrics metrics{{}, "1.2.3"};
+  const auto shown = value_of(metrics.text({}, {}), "celld_process_resident_memory_bytes");
+  ::munmap(reserved, reserved_bytes);
+  double total_pages = 0;
+  double resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> total_pages >> resident_pages;
+  REQUIRE(resident_pages > 0);
+  const double resident = resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  CHECK(shown >= 0.5 * resident);
+  CHECK(shown <= 1.5 * resident);
+}
+
+TEST_CASE("the start of the process is a time in seconds") {
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  const auto before = now();
+  const Metrics metrics{{}, "1.2.3"};
+  const auto after = now();
+  const auto shown = value_of(metrics.text({}, {}), "celld_process_start_time_seconds");
+  CHECK(shown >= before - 0.01);
+  CHECK(shown <= after + 0.01);
 }
 
 TEST_CASE("the metric of open descriptors counts all but the one that reads them") {

@@ -19,7 +19,8 @@ using namespace celld::metrics;
 
 namespace {
 
-/// Services of each kind: without protection, protected, held by its provider, pulled.
+/// Services of each kind: without protection, protected, held by its provider, pulled. The last is
+/// protected, too.
 cells::ServicesListed services_of_each_kind() {
   cells::ServicesListed listed;
   listed.services["dns"].in_flight = 7;
@@ -32,6 +33,7 @@ cells::ServicesListed services_of_each_kind() {
   held.protection.limits.concurrency = 9;
   held.paused_until = cells::WallTime{std::chrono::seconds(9)};
   auto& pulled = listed.services["vm"];
+  pulled.protection.limits.concurrency = 9;
   pulled.in_flight = 3;
   pulled.waiting = 4;
   pulled.leases = cells::LeaseTraffic{2, 5};
@@ -92,6 +94,47 @@ caf::behavior dispatcher_of_ten_cells(caf::event_based_actor*,
           [](const cells::ListServices&) { return services_of_each_kind(); }};
 }
 
+/// A dispatcher that cannot list its cells.
+caf::behavior dispatcher_without_cells(caf::event_based_actor*,
+                                       const std::shared_ptr<std::atomic<int>>& surveys) {
+  return {[surveys](const cells::ListCells&) -> caf::result<cells::CellsListed> {
+            ++*surveys;
+            return caf::make_error(caf::sec::runtime_error);
+          },
+          [](const cells::ListServices&) { return services_of_each_kind(); }};
+}
+
+/// A dispatcher without cells that cannot list its services.
+caf::behavior dispatcher_without_services(caf::event_based_actor*,
+                                          const std::shared_ptr<std::atomic<int>>& surveys) {
+  return {[surveys](const cells::ListCells&) {
+            ++*surveys;
+            return cells::CellsListed{};
+          },
+          [](const cells::ListServices&) -> caf::result<cells::ServicesListed> {
+            return caf::make_error(caf::sec::runtime_error);
+          }};
+}
+
+/// A dispatcher of a cell with a queued job. Its first survey fails after this cell; then the cell
+/// is gone.
+caf::behavior dispatcher_of_a_broken_survey(caf::event_based_actor*,
+                                            const std::shared_ptr<std::atomic<int>>& pages) {
+  return {[pages](const cells::ListCells&) -> caf::result<cells::CellsListed> {
+            const int page = ++*pages;
+            if (page == 2) return caf::make_error(caf::sec::runtime_error);
+            cells::CellsListed listed;
+            if (page > 2) return listed;
+            cells::CellStatus status;
+            status.key = {"c0", "*"};
+            status.queue.counts[cells::JobState::queued] = 1;
+            listed.more_after = status.key;
+            listed.cells.push_back(std::move(status));
+            return listed;
+          },
+          [](const cells::ListServices&) { return services_of_each_kind(); }};
+}
+
 /// Every oldest job has waited for two seconds.
 caf::behavior reader_of_old_jobs(caf::event_based_actor*, cells::WallTime submitted) {
   return {[submitted](const cells::FindOldestQueued& request) {
@@ -100,14 +143,38 @@ caf::behavior reader_of_old_jobs(caf::event_based_actor*, cells::WallTime submit
   }};
 }
 
+/// The queues have become empty meanwhile.
+caf::behavior reader_of_no_jobs(caf::event_based_actor*, cells::WallTime) {
+  return {[](const cells::FindOldestQueued& request) {
+    return cells::OldestQueued{std::vector<cells::JobId>(request.cells.size(), 0)};
+  }};
+}
+
+/// The clock has been set back by two seconds since every job came.
+caf::behavior reader_of_later_jobs(caf::event_based_actor*, cells::WallTime) {
+  return {[](const cells::FindOldestQueued& request) {
+    const auto place = cells::first_job_id_at(cells::WallTime{std::chrono::seconds(5)});
+    return cells::OldestQueued{std::vector(request.cells.size(), place)};
+  }};
+}
+
+caf::behavior reader_that_fails(caf::event_based_actor*, cells::WallTime) {
+  return {[](const cells::FindOldestQueued&) -> caf::result<cells::OldestQueued> {
+    return caf::make_error(caf::sec::runtime_error);
+  }};
+}
+
 using Dispatcher = caf::behavior (*)(caf::event_based_actor*,
                                      const std::shared_ptr<std::atomic<int>>&);
+using Reader = caf::behavior (*)(caf::event_based_actor*, cells::WallTime);
 
 class Scraped {
  public:
-  explicit Scraped(Dispatcher dispatcher, caf::atom_value policy = caf::atom("stealing"))
+  explicit Scraped(Dispatcher dispatcher, caf::atom_value policy = caf::atom("stealing"),
+                   Reader reader = reader_of_old_jobs)
       : system_(config_.set("scheduler.policy", policy)),
-        dispatcher_(system_.spawn<caf::detached>(dispatcher, surveys_)) {
+        dispatcher_(system_.spawn<caf::detached>(dispatcher, surveys_)),
+        reader_(system_.spawn<caf::detached>(reader, cells::WallTime{std::chrono::seconds(1)})) {
     server_.handle("GET", "/metrics", [this](const http::Request&, http::Responder responder) {
       caf::anon_send(scraper_, Scrape{std::move(responder)});
     });
@@ -149,8 +216,7 @@ class Scraped {
   std::shared_ptr<Metrics> metrics_ =
       std::make_shared<Metrics>(std::vector<std::string>{}, "1.2.3");
   caf::actor dispatcher_;
-  caf::actor reader_ =
-      system_.spawn<caf::detached>(reader_of_old_jobs, cells::WallTime{std::chrono::seconds(1)});
+  caf::actor reader_;
   Scraper scraper_ =
       spawn_scraper(system_, {metrics_, caf::actor_cast<cells::CellDispatcher>(dispatcher_),
                               caf::actor_cast<cells::JobReader>(reader_),
@@ -199,6 +265,41 @@ TEST_CASE("a survey of three cells at a time misses none") {
     CHECK(text.find("celld_oldest_queued_age_seconds{" + labels + "} 2") != text.npos);
     CHECK(text.find("celld_jobs{" + labels + ",state=\"queued\"} 1") != text.npos);
   }
+}
+
+TEST_CASE("a survey without the ages of jobs has all else") {
+  const Scraped scraped{dispatcher_of_ten_cells, caf::atom("stealing"), reader_that_fails};
+  const std::string text = scraped.text();
+  for (std::size_t i = 0; i < cell_count; ++i) {
+    const std::string labels = "customer=\"c" + std::to_string(i) + "\",product=\"*\"";
+    CHECK(text.find("celld_jobs{" + labels + ",state=\"queued\"} 1") != text.npos);
+  }
+  CHECK(text.find("\ncelld_oldest_queued_age_seconds{") == text.npos);
+}
+
+TEST_CASE("the oldest job has the age 0 if there is none, or if the clock was set back") {
+  for (const auto reader : {reader_of_no_jobs, reader_of_later_jobs}) {
+    const Scraped scraped{dispatcher_of_ten_cells, caf::atom("stealing"), reader};
+    CHECK(
+        scraped.text().find("celld_oldest_queued_age_seconds{customer=\"c0\",product=\"*\"} 0\n") !=
+        std::string::npos);
+  }
+}
+
+TEST_CASE("a survey that the dispatcher does not answer whole ends with what there is") {
+  for (const auto dispatcher : {dispatcher_without_cells, dispatcher_without_services}) {
+    const Scraped scraped{dispatcher};
+    CHECK(scraped.status() == 200);
+  }
+}
+
+TEST_CASE("a survey that broke off leaves no cell to the next one") {
+  Scraped scraped{dispatcher_of_a_broken_survey, caf::atom("testing")};
+  const std::string series = "celld_jobs{customer=\"c0\"";
+  CHECK(scraped.text().find(series) != std::string::npos);
+  scraped.pass(std::chrono::seconds(2));
+  CHECK(scraped.text().find(series) == std::string::npos);
+  CHECK(scraped.surveys() == 3);
 }
 
 TEST_CASE("a survey covers the leases of pull services, and of no others") {

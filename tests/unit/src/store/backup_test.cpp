@@ -116,6 +116,13 @@ TEST_CASE("a copy leaves some of the disk to the writer") {
     CHECK_THROWS_AS(copy.step(), SqliteFailure);
   }
   CHECK_FALSE(std::filesystem::exists(partial_of(under_test)));
+  // The smaller of the two holds.
+  const BackupOptions few_bytes{.spared_bytes = 1, .spared_fraction = 1};
+  const BackupOptions small_share{.spared_bytes = UINT64_MAX, .spared_fraction = UINT64_MAX};
+  for (const auto& options : {few_bytes, small_share}) {
+    BackupCopy copy{under_test.database(), partial_of(under_test), options};
+    CHECK_NOTHROW(copy.step());
+  }
 }
 
 TEST_CASE("the next start removes the partial copy that a crash left behind") {

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "src/providers/command/lock.hpp"
@@ -34,8 +35,24 @@ std::string hang_and_report_pids(const std::string& pids) {
   return "sleep 1000 & echo $! >> " + pids + "; echo $$ >> " + pids + "; wait";
 }
 
-/// How many of the next messages fail because the kernel has no memory.
+/// How many of the next messages fail because the kernel has no memory, or for another reason.
 std::atomic<int> sends_to_fail = 0;
+std::atomic<int> send_failure = ENOBUFS;
+
+/// While it exists, so many messages fail because the socket has no room.
+class FullSocket {
+ public:
+  explicit FullSocket(int messages) {
+    send_failure = EAGAIN;
+    sends_to_fail = messages;
+  }
+  ~FullSocket() {
+    sends_to_fail = 0;
+    send_failure = ENOBUFS;
+  }
+  FullSocket(const FullSocket&) = delete;
+  FullSocket& operator=(const FullSocket&) = delete;
+};
 
 bool is_locked(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
@@ -48,7 +65,7 @@ bool is_locked(const std::string& path) {
 extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   if (sends_to_fail > 0) {
     --sends_to_fail;
-    errno = ENOBUFS;
+    errno = send_failure;
     return -1;
   }
   return ::syscall(SYS_sendmsg, socket, message, flags);
@@ -78,6 +95,33 @@ TEST_CASE("a command is not started if the kernel has no memory for the order to
   CHECK(refused.end == End::not_started);
   CHECK(refused.value == ENOBUFS);
   CHECK(test::supervisor_of(commands) == supervisor);
+}
+
+TEST_CASE("an order that the socket has no room for is sent once it has") {
+  Commands commands;
+  test::supervisor_of(commands);
+  const FullSocket socket(1);
+  CHECK(commands.run(script("echo")).end == End::exited);
+  CHECK(sends_to_fail == 0);
+}
+
+TEST_CASE("a command that is lost before it begins does not run later") {
+  constexpr int endless = 2'000'000'000;
+  const test::Directory directory;
+  const auto file = directory / "ran";
+  Commands commands;
+  const auto supervisor = test::supervisor_of(commands);
+  {
+    const FullSocket socket(endless);
+    auto lost = commands.start(commands.next_lease(), script("touch " + file));
+    REQUIRE(test::comes_true([] { return sends_to_fail < endless; }));
+    ::kill(supervisor, SIGKILL);
+    REQUIRE(lost.wait_for(test::command_patience) == std::future_status::ready);
+    CHECK(lost.get().end == End::lost);
+  }
+  // An order from before would reach the new supervisor before this one.
+  CHECK(commands.run(script("sleep 1")).end == End::exited);
+  CHECK_FALSE(std::filesystem::exists(file));
 }
 
 TEST_CASE("a command whose supervisor is killed is lost with its group, and a new one starts") {

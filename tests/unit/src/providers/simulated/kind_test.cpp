@@ -32,4 +32,9 @@ TEST_CASE("a simulated service may have the least and the greatest of each numbe
   }
 }
 
+TEST_CASE("an undo without a failure rate fails as often as the service") {
+  const auto service = shown(json::Value::parse(R"({"failure_rate": 0.5, "undo": {}})"));
+  CHECK(service["undo"]["failure_rate"] == 0.5);
+}
+
 }  // namespace celld::providers

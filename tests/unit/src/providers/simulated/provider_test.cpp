@@ -123,6 +123,16 @@ TEST_CASE("a failure rate of 0 never fails, and 1 always does") {
   }
 }
 
+TEST_CASE("an undo fails at a rate of its own") {
+  auto service = service_of(0ms, 0ms, 0);
+  service.undo_failure_rate = 1;
+  const auto job = make_job(1, {"a"});
+  CHECK_FALSE(simulate(service, *job).fails);
+  job->error = cells::JobError{};
+  job->state = cells::JobState::running;
+  CHECK(simulate(service, *job).fails);
+}
+
 TEST_CASE("a call without latency is answered at once and without a timer") {
   Simulation simulation(service_of(0ms, 0ms));
   simulation.start(1, make_job(1, {"demo"}));

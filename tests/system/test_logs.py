@@ -143,7 +143,7 @@ class Logs(EndToEnd):
         line = self.line(message="a job was refused")
         self.assertEqual((line["customer"], line["reason"]), ("made-up", "no-cell"))
         self.assertIn('celld_refusals_total{customer="(others)",product="(others)",'
-                      'reason="no_cell"} 1\n', self.client.get("/metrics").text)
+                      'reason="no_cell"} 1\n', self.client.get("/metrics").body.decode())
 
     def test_the_removal_of_all_tokens_is_a_warning(self):
         self.begin({**a_config(self.provider), "auth": the_auth()})

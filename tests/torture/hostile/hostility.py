@@ -15,7 +15,8 @@ NOT_HTTP = ("invalid_response", r"{} answered with something that is not HTTP\."
 TOO_LARGE = ("invalid_response", r"{} answered with more than celld accepts "
                                  r"\(64 KiB of headers, 1 MiB of body\)\.")
 NOT_JSON = ("invalid_response",
-            r"{} answered with a body that (is not a JSON object|cannot be read: .+)\.")
+            r"{} answered with a (compressed body \(gzip\)|"
+            r"body that (is not a JSON object|cannot be read: .+))\.")
 KILLED_IN_TIME = ("timeout", r"{} did not finish in time and was killed\.|"
                              r"the attempt had not ended after \d+ ms")
 KILLED_TOO_LARGE = ("invalid_response",

@@ -18,8 +18,8 @@ constexpr milliseconds retention_allowance{1500};
 constexpr milliseconds idle_max{1200};
 
 std::string to_string(CallOutcome::Kind kind) {
-  constexpr std::array names = {"succeeded",    "rejected", "retryable", "throttled",
-                                "unauthorized", "unknown",  "aborted",   "pending"};
+  constexpr std::array names = {"succeeded", "rejected", "retryable", "throttled", "unauthorized",
+                                "unable",    "unknown",  "aborted",   "pending"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

@@ -230,6 +230,7 @@ TEST_CASE("jobs that no cell matches wait, and continue when one does") {
   fixture.succeed(runs);
   CHECK(fixture.state(runs) == JobState::succeeded);
   fixture.recorder->without_cell.clear();
+  fixture.configure({rule("bolt", "*")});
   fixture.crash_and_restart();
   CHECK(fixture.recorder->without_cell == std::vector<std::string>{"1, such as acme/dns"});
   fixture.pass(milliseconds{20'000});

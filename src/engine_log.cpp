@@ -12,7 +12,7 @@ using cells::AbortCause;
 using logs::Level;
 using logs::Line;
 
-/// What floods of lines about jobs without a cell are about.
+/// The subject under which lines about jobs without a cell are limited.
 constexpr const char* without_cell = "no cell";
 
 /// The trace-id of a `traceparent`: "00-TRACE-PARENT-FLAGS".

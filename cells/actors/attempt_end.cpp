@@ -6,7 +6,8 @@
 namespace cells {
 namespace {
 
-/// So that a shortage does not make celld run through its queues.
+/// So that a shortage does not make celld run through the queues for a service with limits or a
+/// circuit.
 constexpr milliseconds pause_of_shortage{1000};
 
 AttemptEnd::Kind kind_of(CallOutcome::Kind kind, bool has_circuit) {

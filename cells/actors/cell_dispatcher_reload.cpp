@@ -364,7 +364,11 @@ void CellDispatcherActor::report_unmatched() {
 void CellDispatcherActor::backlog_done() {
   if (--rerouting_ > 0) return;
   if (next_backlogs_) return reroute_page(*next_backlogs_);
-  report_unmatched();
+  if (after_next_rerouting_.empty()) {
+    report_unmatched();
+  } else {
+    unmatched_jobs_ = 0;  // Another pass counts again.
+  }
   const auto actions = std::exchange(after_rerouting_, std::exchange(after_next_rerouting_, {}));
   if (!after_rerouting_.empty()) reroute_page(all_backlogs());
   for (const auto& then : actions) then();

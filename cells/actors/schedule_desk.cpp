@@ -187,7 +187,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   }
 
   /// Whether the tokens of this schedule's customer may not store it: its schedules would be too
-  /// many or too large. Counts all schedules that are being added, whosever they are.
+  /// many or too large. The number includes those that others are adding.
   bool is_customer_full(const Schedule& next, bool is_new) const {
     std::size_t number = is_new ? 1 + adding_ : 0;
     const auto growing = customers_growth_.find(next.spec.job.customer);
@@ -300,13 +300,13 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
         is_new ? bytes : bytes - std::min(bytes, approximate_bytes(before->second.schedule));
     if (is_new) ++adding_;
     growing_bytes_ += growth;
-    customers_growth_[schedule.spec.job.customer] += growth;
+    if (growth > 0 && !schedule.configured) customers_growth_[schedule.spec.job.customer] += growth;
     request(options_.store, caf::infinite, SaveSchedule{schedule})
         .then(
             [this, schedule, is_new, growth, then = std::move(then)](const ScheduleSaved&) {
               if (is_new) --adding_;
               growing_bytes_ -= growth;
-              has_grown(schedule.spec.job.customer, growth);
+              if (growth > 0 && !schedule.configured) has_grown(schedule.spec.job.customer, growth);
               adopt(schedule);
               then();
               end_work(schedule.name);
@@ -520,7 +520,7 @@ class ScheduleDeskActor final : public ScheduleDesk::base {
   std::size_t adding_ = 0;         ///< New schedules that are being stored.
   std::size_t bytes_ = 0;          ///< Of all schedules.
   std::size_t growing_bytes_ = 0;  ///< What schedules being stored will add to `bytes_`.
-  std::map<std::string, std::size_t> customers_growth_;  ///< The part of each customer in it.
+  std::map<std::string, std::size_t> customers_growth_;  ///< The part of clients, by customer.
   std::optional<SteadyTime> armed_{};
 };
 

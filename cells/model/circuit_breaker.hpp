@@ -24,7 +24,8 @@ enum class CallSign : std::uint8_t {
   alive,     ///< It did what was asked, or refused for a reason that lies in the job.
   failing,   ///< It failed, or did not answer.
   refusing,  ///< It does not accept celld's credentials: no call would succeed.
-  nothing,   ///< The call was aborted before its timeout, or answered with 429 and a time to wait.
+  nothing,   ///< The call was aborted before its timeout, was answered with 429 and a time to wait,
+             ///< or could not be made for a lack of celld's own.
 };
 
 /// A closed circuit opens after `failures` failing calls in a row within `window`. The time for

@@ -22,7 +22,8 @@ class Connection;
 class BodyRoom {
  public:
   static constexpr std::size_t small_bytes_max = 16 << 10;
-  /// An incomplete body that has held room for longer than this while others wait is refused.
+  /// An incomplete body that has held room for longer than this is refused if the first in the
+  /// queue needs that room.
   static constexpr std::chrono::milliseconds patience{1000};
 
   /// There is room for at least two bodies of the largest size.

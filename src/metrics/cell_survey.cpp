@@ -134,8 +134,8 @@ struct ProtectionMetrics {
              "service, for a worker.");
   MetricFamily blocked =
       gauges("celld_service_blocked",
-             "1 while a circuit that is not closed, or a pause that the provider asked for, holds "
-             "back the calls of the service.");
+             "1 while a circuit that is not closed, a pause that the provider asked for, or a lack "
+             "of celld's own holds back the calls of the service.");
 
   void fill(std::string_view service, const cells::ServiceStatus& status) {
     const bool holds = status.circuit != cells::CircuitState::closed || status.paused_until;

@@ -251,7 +251,9 @@ int HttpCall::on_before_send(void* self, char*, char*, int, int) {
 
 curl_socket_t HttpCall::on_open(void* self, curlsocktype, curl_sockaddr* address) {
   const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  if (socket < 0 && is_shortage(errno)) static_cast<HttpCall*>(self)->shortage_ = errno;
+  auto& call = *static_cast<HttpCall*>(self);
+  if (socket >= 0) call.has_opened_ = true;
+  if (socket < 0 && is_shortage(errno)) call.shortage_ = errno;
   return socket;
 }
 
@@ -318,7 +320,7 @@ HttpResult::End HttpCall::classify(CURLcode code) const {
   // whichever timer fired first.
   const bool out_of_time =
       code == CURLE_OPERATION_TIMEDOUT && request_.timeout <= limits_.connect_timeout;
-  if (!sent_ && code == CURLE_COULDNT_CONNECT && shortage_ != 0) return End::unable;
+  if (!sent_ && shortage_ != 0 && !has_opened_) return End::unable;
   if (!sent_) return out_of_time ? End::not_reached : End::not_sent;
   if (too_large_) return End::too_large;
   if (garbled_) return End::garbled;

@@ -76,7 +76,8 @@ class HttpCall {
   bool interim_ = false;  ///< The head is that of a status 1xx: another head follows.
   bool head_complete_ = false;
   bool sent_ = false;
-  int shortage_ = 0;  ///< Why no socket could be opened, of errno.
+  int shortage_ = 0;  ///< Why a socket could not be opened, of errno.
+  bool has_opened_ = false;
   bool too_large_ = false;
   bool garbled_ = false;
 };

@@ -241,6 +241,23 @@ TEST_CASE("jobs that no cell matches wait, and continue when one does") {
   CHECK(fixture.call_of(waits));
 }
 
+TEST_CASE("the probe sees the jobs that no cell matches in one sum") {
+  Fixture fixture;
+  fixture.limit_store_sizes({.backlogs_max = 1});
+  fixture.crash_and_restart();
+  for (const char* product : {"dns", "mail", "web"}) {
+    auto request = fixture.request(product);
+    request.spec.product = product;
+    fixture.submit(request);
+  }
+  fixture.reconfigure({rule("*", "web")});
+  CHECK(fixture.recorder->without_cell == std::vector<std::string>{"2, such as acme/mail"});
+  fixture.recorder->without_cell.clear();
+  fixture.configure({rule("acme", "web")});
+  fixture.crash_and_restart();
+  CHECK(fixture.recorder->without_cell == std::vector<std::string>{"2, such as acme/mail"});
+}
+
 TEST_CASE("jobs that no cell matches are not fetched repeatedly when they fill the window") {
   Fixture fixture;
   for (std::size_t i = 0; i <= DispatchQueue::Limits{}.jobs_max + 10; ++i) {

@@ -457,6 +457,18 @@ TEST_CASE("what is still being stored counts towards the memory for one customer
         Answers{Outcome::added, Outcome::added, Outcome::too_many});
 }
 
+TEST_CASE("changes that add no bytes may be stored at once") {
+  Fixture fixture;
+  const auto spec = every(fixture, minute);
+  Desk desk{fixture};
+  CHECK(put_at_once(fixture, desk, {{"a", spec}, {"b", spec}}, spec.job.customer) ==
+        Answers{Outcome::added, Outcome::added});
+  auto paused = spec;
+  paused.paused = true;
+  CHECK(put_at_once(fixture, desk, {{"a", paused}, {"b", paused}}, spec.job.customer) ==
+        Answers{Outcome::done, Outcome::done});
+}
+
 TEST_CASE("what is being stored for one customer leaves the others their memory") {
   Fixture fixture;
   const auto large_of = [&](const std::string& customer) {

@@ -357,6 +357,28 @@ TEST_CASE("a large body that keeps others waiting is given up, and small bodies 
   CHECK((drip.receive()->body == body));
 }
 
+TEST_CASE("only as many large bodies are given up as another needs") {
+  Limits limits;
+  limits.body_timeout = std::chrono::minutes(2);
+  const RunningServer server(limits);
+  const std::string body(1 << 20, 'a');
+  const auto request = request_text("POST", "/echo", body);
+  std::vector<Client> holders;
+  for (int i = 0; i < 4; ++i) {
+    holders.push_back(server.connect());
+    REQUIRE(holders.back().send(request.substr(0, 100'000)));
+  }
+  REQUIRE(server.ask(request_text("GET", "/hello")));  // By now they have all the memory.
+  auto waiting = server.connect();
+  REQUIRE(waiting.send(request));
+  CHECK((waiting.receive()->body == body));
+  CHECK(holders[0].receive()->status == 408);
+  for (int i = 1; i < 4; ++i) {
+    REQUIRE(holders[i].send(request.substr(100'000)));
+    CHECK((holders[i].receive()->body == body));
+  }
+}
+
 TEST_CASE("a large body that waited for memory has the whole body timeout from then on") {
   bool is_served = false;
   // A busy machine may be too slow for one attempt; a longer wait leaves it more time. The wait

@@ -323,8 +323,7 @@ TEST_CASE("calls that wait for a name begin, or end, with its look-up") {
   LookUps servers;
   servers.set("late.invalid", Answer::silent);
   MisbehavingProvider provider([](Connection& connection) {
-    connection.read_request();
-    connection.send(http_answer("200 OK", ""));
+    while (connection.read_request()) connection.send(http_answer("200 OK", ""));
   });
   Calls calls;
   const auto url = "http://late.invalid:" + std::to_string(provider.port()) + "/";
@@ -362,11 +361,13 @@ TEST_CASE("a name is looked up once for many calls, and sent to the provider") {
   std::mutex mutex;
   std::vector<std::string> hosts;
   MisbehavingProvider provider([&](Connection& connection) {
-    if (const auto request = connection.read_request()) {
-      const std::lock_guard lock(mutex);
-      hosts.push_back(request->header("Host"));
+    while (const auto request = connection.read_request()) {
+      {
+        const std::lock_guard lock(mutex);
+        hosts.push_back(request->header("Host"));
+      }
+      connection.send(http_answer("200 OK", ""));
     }
-    connection.send(http_answer("200 OK", ""));
   });
   Calls calls;
   const auto host = "here.invalid:" + std::to_string(provider.port());

@@ -90,8 +90,7 @@ void check_accepted(const cells::JobRequest& request) {
   must(spec.priority >= 1 && spec.priority <= 9, "a priority is 1 to 9");
   must(spec.max_attempts <= 1000, "there are at most 1000 attempts");
   const auto route = rules().routing->find(spec.customer, spec.product);
-  must(route.has_value(), "a cell serves the job");
-  must(spec.timeout.count() >= 0 && spec.timeout <= route->rule->settings.timeout_max,
+  must(spec.timeout.count() >= 0 && (!route || spec.timeout <= route->rule->settings.timeout_max),
        "a timeout is at most the cell's maximum");
   must(!request.delay || !request.run_at, "a job has a delay or a time, not both");
   must(!request.delay || (request.delay->count() >= 0 && *request.delay <= ten_years),
@@ -102,8 +101,7 @@ void check_accepted(const cells::JobRequest& request) {
 
 void check_refused(const api::Problem& problem, std::size_t body_bytes) {
   using Kind = api::ProblemKind;
-  must(problem.kind == Kind::malformed_json || problem.kind == Kind::invalid_request ||
-           problem.kind == Kind::no_cell,
+  must(problem.kind == Kind::malformed_json || problem.kind == Kind::invalid_request,
        "a body is refused because of its content");
   must(!problem.detail.empty(), "a problem has a detail");
   must(problem.errors.empty() == (problem.kind != Kind::invalid_request),

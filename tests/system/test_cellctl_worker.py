@@ -591,12 +591,12 @@ class Worker(CellctlTest):
         self.wait_for_end(job)
         self.assertEqual(self.lines("done"), [f"{job}.vm"])
 
-    def test_two_workers_of_one_name_do_not_run_at_once(self):
-        self.start(defaults={"timeout_ms": 60_000})
+    def assert_take_turns(self, **environment):
+        """Of two workers of one name, the second begins when the first has ended."""
         self.submit_vm()
         first = self.work(self.hanging())
         self.pids(2)
-        second = self.work(self.hanging(), log="second")
+        second = self.work(self.hanging(), log="second", **environment)
         self.await_log("waiting for another worker with this name", "second")
         self.assertEqual(len(self.lines("pids")), 2)
         self.go()
@@ -604,19 +604,13 @@ class Worker(CellctlTest):
         self.await_log("runs up to 1 jobs", "second")
         self.stop(second)
 
+    def test_two_workers_of_one_name_do_not_run_at_once(self):
+        self.start(defaults={"timeout_ms": 60_000})
+        self.assert_take_turns()
+
     def test_workers_of_one_name_wait_for_each_other_however_they_name_this_machine(self):
         self.start(defaults={"timeout_ms": 60_000})
-        self.submit_vm()
-        first = self.work(self.hanging())
-        self.pids(2)
-        second = self.work(self.hanging(), log="second",
-                           CELLD_URL=f"http://LOCALHOST:{self.daemon.port}")
-        self.await_log("waiting for another worker with this name", "second")
-        self.assertEqual(len(self.lines("pids")), 2)
-        self.go()
-        self.stop(first)
-        self.await_log("runs up to 1 jobs", "second")
-        self.stop(second)
+        self.assert_take_turns(CELLD_URL=f"http://LOCALHOST:{self.daemon.port}")
 
     def test_workers_of_two_services_may_have_one_name(self):
         self.start(services={**SERVICES, "db": {"type": "pull"}})

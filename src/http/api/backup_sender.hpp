@@ -33,7 +33,7 @@ namespace celld::api {
 /// copy is still being made gets a 503; a client that is already receiving it is disconnected.
 using BackupSender = caf::typed_actor<caf::reacts_to<SendBackup>, caf::reacts_to<BackupTaken>>;
 
-/// `on_failure` is told, on an actor's thread, why a copy could not be made or read.
+/// If a copy cannot be made or read, calls `on_failure` with the reason, on an actor's thread.
 BackupSender spawn_backup_sender(caf::actor_system& system, store::BackupMaker maker,
                                  std::function<void(const std::string&)> on_failure,
                                  std::size_t piece_bytes = 256 << 10);

@@ -38,7 +38,8 @@ class HostNames {
   /// After a failure, old addresses serve for so long without another look-up.
   static constexpr cells::milliseconds recheck_after{30'000};
 
-  /// `look_up` starts a look-up whose end is told to ended(). A name has at most one at a time.
+  /// `look_up` starts a look-up, and its end must be passed to ended(). At most one look-up of a
+  /// name is under way.
   explicit HostNames(LookUp look_up) : look_up_(std::move(look_up)) {}
 
   /// Until when a call that may wait until `at_most` waits for the end of a look-up, which it

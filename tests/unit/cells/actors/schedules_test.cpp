@@ -133,6 +133,13 @@ std::size_t jobs(const Fixture& fixture) {
 using Outcome = ScheduleAnswered::Outcome;
 using Answers = std::vector<Outcome>;
 
+/// So much memory that one customer's share has room for two such schedules, and not for three.
+std::size_t bytes_for_two(const ScheduleSpec& spec) {
+  Schedule sample;
+  sample.spec = spec;
+  return 10 * (2 * approximate_bytes(sample) + 1000);
+}
+
 /// Puts schedules before any of them is stored.
 Answers put_at_once(Fixture& fixture, const Desk& desk,
                     const std::vector<std::pair<std::string, ScheduleSpec>>& schedules,
@@ -434,9 +441,7 @@ TEST_CASE("the tokens of one customer can use a tenth of the memory for schedule
   Fixture fixture;
   auto spec = every(fixture, minute);
   spec.job.parameters.assign(10'000, ' ');
-  Schedule sample;
-  sample.spec = spec;
-  Desk desk{fixture, {}, {.bytes = 10 * (2 * approximate_bytes(sample) + 1000)}};
+  Desk desk{fixture, {}, {.bytes = bytes_for_two(spec)}};
   const auto customer = spec.job.customer;
   CHECK(desk.put("a", spec, customer).outcome == Outcome::added);
   CHECK(desk.put("b", spec, customer).outcome == Outcome::added);
@@ -450,9 +455,7 @@ TEST_CASE("what is still being stored counts towards the memory for one customer
   Fixture fixture;
   auto spec = every(fixture, minute);
   spec.job.parameters.assign(10'000, ' ');
-  Schedule sample;
-  sample.spec = spec;
-  Desk desk{fixture, {}, {.bytes = 10 * (2 * approximate_bytes(sample) + 1000)}};
+  Desk desk{fixture, {}, {.bytes = bytes_for_two(spec)}};
   CHECK(put_at_once(fixture, desk, {{"a", spec}, {"b", spec}, {"c", spec}}, spec.job.customer) ==
         Answers{Outcome::added, Outcome::added, Outcome::too_many});
 }
@@ -477,9 +480,7 @@ TEST_CASE("what is being stored for one customer leaves the others their memory"
     spec.job.parameters.assign(10'000, ' ');
     return spec;
   };
-  Schedule sample;
-  sample.spec = large_of("acme");
-  Desk desk{fixture, {}, {.bytes = 10 * (2 * approximate_bytes(sample) + 1000)}};
+  Desk desk{fixture, {}, {.bytes = bytes_for_two(large_of("acme"))}};
   const auto put = [&](const std::string& name, const std::string& customer) {
     return fixture.self()->request(desk.handle(), caf::infinite,
                                    PutSchedule{name, large_of(customer), customer});

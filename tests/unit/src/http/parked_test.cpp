@@ -260,7 +260,9 @@ TEST_CASE("a stop waits for pending answers, and closes idle connections") {
 
 TEST_CASE("a stop closes a connection whose answer began before it, once the answer is sent") {
   constexpr std::size_t answer_bytes = 16 << 20;
-  TestServer server;
+  Limits limits;
+  limits.idle_timeout = std::chrono::minutes(10);  // This closes no connection here.
+  TestServer server(limits);
   server.server.handle("GET", "/large", [](const Request&, const Responder& responder) {
     responder.answer(plain(200, std::string(answer_bytes, 'a')));
   });

@@ -106,7 +106,8 @@ TEST_CASE("what clients that have gone left unread no longer counts as unsent") 
     auto stream = server.begin(client);
     CHECK(stream.write(std::string(answer_bytes, 'a')));
     REQUIRE(client.receive(true));
-    REQUIRE_FALSE(client.receive_bytes().empty());  // The server has begun to send the piece.
+    REQUIRE_FALSE(client.receive_bytes().empty());       // The server has begun to send the piece.
+    REQUIRE(server.ask(request_text("GET", "/hello")));  // It has counted the bytes left.
     return stream;
   };
   for (int i = 0; i < 3; ++i) {

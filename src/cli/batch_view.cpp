@@ -100,13 +100,16 @@ std::string batch_report(const json::Value& report, const SentLines& sent) {
                                  integer_at(report, {"rejected"})) +
                      "\n";
   const auto& stopped = member_at(report, {"stopped_at_line"});
+  // Lines for which there was no room are sent again.
+  const auto& refused_lines = elements_at(report, {"refused_lines"});
   std::int64_t listed = 0;
   for (const auto& error : elements_at(report, {"errors"})) {
     text += error_text(error, sent);
-    if (member_at(error, {"line"}) != stopped) ++listed;
+    const auto& line = member_at(error, {"line"});
+    const auto refusal = std::find(refused_lines.begin(), refused_lines.end(), line);
+    if (line != stopped && refusal == refused_lines.end()) ++listed;
   }
-  // Lines for which there was no room are sent again.
-  const auto refused = elements_at(report, {"refused_lines"}).size();
+  const auto refused = refused_lines.size();
   const auto rejected = integer_at(report, {"rejected"}) - static_cast<std::int64_t>(refused);
   if (rejected > listed) {
     text += "  and " + std::to_string(rejected - listed) + " more rejected lines, not listed\n";

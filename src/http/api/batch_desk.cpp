@@ -175,6 +175,11 @@ class BatchDeskActor final : public BatchDesk::base {
 
   static bool takes_lines(const Reading& reading) { return !reading.has_ended && !reading.fault; }
 
+  /// Why the client may not go on, if it may not.
+  static std::optional<Problem> refusal_of(const Reading& reading) {
+    return reading.post->refusal ? reading.post->refusal() : std::nullopt;
+  }
+
   Entry find(const BatchPostPtr& post) {
     return std::find_if(readings_.begin(), readings_.end(),
                         [&](const auto& each) { return each.second.post == post; });
@@ -192,8 +197,7 @@ class BatchDeskActor final : public BatchDesk::base {
     }
     reading.lines.emplace(std::move(lines));
     // The tokens may have changed since the sink parsed these lines.
-    if (auto problem = reading.post->refusal ? reading.post->refusal() : std::nullopt)
-      return stop(entry, std::move(*problem));
+    if (auto problem = refusal_of(reading)) return stop(entry, std::move(*problem));
     submit();
   }
 
@@ -335,7 +339,14 @@ class BatchDeskActor final : public BatchDesk::base {
     unanswered_bytes_ -= bytes;
     reading.pacer.delay({number, reply.returned, refused}, reply.refusal, clock().now());
     const auto& why = reading.pacer.last_refusal();
-    if (why && delays_too_much()) stop(entry, refusal_ends_batch(*why));
+    // While its last lines were in flight, nothing else has ended the batch.
+    if (is_shutting_down_) {
+      stop(entry, shutdown_ends_batch());
+    } else if (auto problem = refusal_of(reading)) {
+      stop(entry, std::move(*problem));
+    } else if (why && delays_too_much()) {
+      stop(entry, refusal_ends_batch(*why));
+    }
     if (unanswered_ <= limits_.unanswered_max / 2) submit();
     arm_resume();
   }
@@ -498,8 +509,8 @@ class BatchDeskActor final : public BatchDesk::base {
   void check_refusals() {
     for (auto entry = readings_.begin(); entry != readings_.end(); ++entry) {
       const auto& reading = entry->second;
-      if (!has_lines_left(reading) || !reading.post->refusal) continue;
-      if (auto problem = reading.post->refusal()) stop(entry, std::move(*problem));
+      if (!has_lines_left(reading)) continue;
+      if (auto problem = refusal_of(reading)) stop(entry, std::move(*problem));
     }
   }
 

@@ -46,6 +46,15 @@ TEST_CASE("numbers of a batch that cannot be are shown without harm") {
   CHECK(table.text({}).find(" 100% ") != std::string::npos);
 }
 
+TEST_CASE("jobs that compensate are among the waiting ones of a batch") {
+  auto batch = a_batch();
+  batch["states"]["compensating"] = 4;
+  BatchTable table;
+  table.add(batch);
+  CHECK(table.text({}).find("\n06f3k9v2m8qzr   42%      7        7        1 ") !=
+        std::string::npos);
+}
+
 TEST_CASE("the outcome of a batch is that of its worst job") {
   auto batch = a_batch();
   CHECK(outcome_of_batch(batch) == ExitCode::not_ended);
@@ -63,6 +72,15 @@ TEST_CASE("a report says how many rejected lines it does not list") {
   const auto text = batch_report(report, {{}, 1});
   CHECK(text.find("\n    must be x\n") != std::string::npos);
   CHECK(text.find("\n  and 2 more rejected lines, not listed\n") != std::string::npos);
+}
+
+TEST_CASE("a refused line in the list is none of the rejected lines that a report does not list") {
+  const auto report = json::Value::parse(R"({"id":"06f3k9v2m8qzr","accepted":9,"replayed":0,
+      "rejected":5,"refused_lines":[2,4],"stopped_at_line":15,"errors":[
+        {"line":1,"status":422,"detail":"A fault."},{"line":2,"status":429,"detail":"Full."},
+        {"line":4,"status":429,"detail":"Full."},{"line":15,"status":429,"detail":"Full."}]})");
+  CHECK(batch_report(report, {{}, 1}).find("\n  and 2 more rejected lines, not listed\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a report names the lines of the file, and says where a batch ended") {

@@ -8,6 +8,7 @@
 
 #include "src/http/api/batch_canceller.hpp"
 #include "src/http/api/batch_json.hpp"
+#include "src/http/api/digest.hpp"
 #include "src/http/api/query.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/http/api/daemon.hpp"
@@ -101,8 +102,7 @@ class Desk : public SteppedSystem {
   explicit Desk(const BatchLimits& limits = {})
       : engine_{spawn_dispatcher(system(), script), spawn_reader(system(), script),
                 spawn_batch_store(system(), script)},
-        desk_(spawn_batch_desk(
-            system(), [] { return wall_now; }, std::make_shared<BatchFigures>(), limits)) {
+        desk_(spawn_batch_desk(system(), [] { return wall_now; }, figures, limits)) {
     script->open_batch = [this](const cells::OpenBatch& message) {
       batch.id = message.id;
       return cells::BatchOpened{true};
@@ -151,6 +151,7 @@ class Desk : public SteppedSystem {
   }
 
   std::shared_ptr<Script> script = std::make_shared<Script>();
+  std::shared_ptr<BatchFigures> figures = std::make_shared<BatchFigures>();
   cells::Batch batch;  ///< The one that was opened last.
   int resumed = 0;     ///< How often the desk has asked for more of a body.
 
@@ -191,6 +192,8 @@ TEST_CASE("each line of a batch becomes a job, and broken lines are listed with 
   CHECK(errors[1]["line"] == 5);
   CHECK(errors[1]["status"] == 400);
   CHECK(errors[1]["type"] == "/problems/malformed-json");
+  const auto detail = errors[1]["detail"].get<std::string>();
+  CHECK(detail.starts_with("The job cannot be read: column "));
   CHECK(daemon.last_request.batch == daemon.batch.id);
   CHECK(answer.body["id"] == cells::format_job_id(daemon.batch.id));
 }
@@ -391,6 +394,8 @@ TEST_CASE("a batch that cannot be read at all is refused before its body") {
   Daemon starting(false);
   CHECK(post_lines(starting, good_job).body["type"] == "/problems/starting");
   CHECK(get(starting, "/v1/batches").status == 503);
+  CHECK(get(starting, "/v1/batches/" + cells::format_job_id(77)).body["type"] ==
+        "/problems/starting");
 }
 
 TEST_CASE("no more submissions are unanswered than the limit, and every line is answered") {
@@ -423,6 +428,23 @@ TEST_CASE("a batch that comes too fast for a rate keeps its order and loses no l
   CHECK(answer.body["stopped_at_line"].is_null());
   REQUIRE(accepted.size() == 100);
   for (std::size_t i = 0; i < accepted.size(); ++i) CHECK(accepted[i] == std::to_string(i + 1));
+}
+
+TEST_CASE("a line that fits no configured service is no job either if it was delayed") {
+  Daemon daemon;
+  std::vector<bool> only_replay;
+  daemon.script->submit = [&](const cells::SubmitJob& message) {
+    only_replay.push_back(message.only_replay);
+    if (only_replay.size() == 1) return too_fast(message.request, milliseconds{1});
+    return cells::JobSubmitted{};
+  };
+  auto line = good_job;
+  line.replace(line.find(R"(["dns"])"), 7, R"(["gone"],"idempotency_key":"k")");
+  const auto answer = post_lines(daemon, line);
+  CHECK(only_replay == std::vector<bool>{true, true});
+  CHECK(answer.body["rejected"] == 1);
+  CHECK(answer.body["stopped_at_line"].is_null());
+  CHECK(answer.body["errors"][0]["type"] == "/problems/invalid-job");
 }
 
 TEST_CASE("a delayed line takes up no room once it has been answered") {
@@ -510,6 +532,47 @@ TEST_CASE("a batch that a rate holds back leaves its room to another at once") {
   CHECK(next.receive().value().body.find("\"accepted\":1") != std::string::npos);
 }
 
+TEST_CASE("a batch does not wait for another one that its rate holds back for longer") {
+  http::test::RunningServer server;
+  auto longer = server.connect();
+  auto shorter = server.connect();
+  int submitted = 0;
+  Desk desk;
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    if (++submitted == 1) return too_fast(message.request, std::chrono::hours{1});
+    if (submitted == 2) return too_fast(message.request, milliseconds{10});
+    return accepted(message.request);
+  };
+  for (auto* client : {&longer, &shorter}) {
+    desk.send_lines(desk.begin(server, *client), 1, 0);
+    desk.take_messages();
+  }
+  REQUIRE(submitted == 2);
+  desk.pass(milliseconds{100});
+  CHECK(submitted == 3);
+}
+
+TEST_CASE("two batches take turns, although there is room for one line at a time") {
+  http::test::RunningServer server;
+  auto first = server.connect();
+  auto second = server.connect();
+  BatchLimits limits;
+  limits.unanswered_max = limits.lines_per_turn = 1;
+  std::vector<cells::BatchId> order;
+  Desk desk{limits};
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    order.push_back(message.request.batch);
+    return accepted(message.request);
+  };
+  const auto one = desk.begin(server, first);
+  const auto other = desk.begin(server, second);
+  desk.send_lines(one, 4, 0);
+  desk.send_lines(other, 4, 0);
+  desk.take_messages();
+  REQUIRE(order.size() == 8);
+  CHECK(std::count(order.begin(), order.begin() + 4, order.front()) < 4);
+}
+
 TEST_CASE("delayed lines go out several at once after one was not refused") {
   http::test::RunningServer server;
   auto client = server.connect();
@@ -575,6 +638,110 @@ TEST_CASE("a change of tokens ends a batch whose lines are all held back") {
   CHECK(answer->body.find("\"stopped_at_line\":1") != std::string::npos);
 }
 
+TEST_CASE("a batch ends when its token is bound to another customer") {
+  const auto bound_to = [](const std::string& customer) {
+    return config::Token{"t", sha256("t"), {Scope::submit}, customer};
+  };
+  Daemon daemon{true, {}, {bound_to("acme")}};
+  std::promise<void> asked;
+  daemon.script->submit = [&, count = 0](const cells::SubmitJob& message) mutable {
+    if (++count == 2) asked.set_value();  // The first line has come back.
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  auto answers = std::async(std::launch::async, [&daemon] {
+    return post_lines(daemon, numbered_lines(2), {{"Authorization", "Bearer t"}});
+  });
+  asked.get_future().wait();
+  daemon.change_tokens({bound_to("bolt")});
+  const auto answer = answers.get();
+  CHECK(answer.body["accepted"] == 0);
+  CHECK(answer.body["stopped_at_line"] == 1);
+  CHECK(answer.body["errors"][0]["type"] == "/problems/missing-scope");
+}
+
+TEST_CASE("a batch whose last line was in flight when it had to end does not try that line again") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  bool is_refused = false;
+  bool ends = false;
+  std::string why;
+  SECTION("because its client may no longer submit") {
+    is_refused = true;
+    why = "/problems/unauthorized";
+  }
+  SECTION("because celld shuts down") {
+    ends = true;
+    why = "/problems/draining";
+  }
+  bool has_changed = false;
+  Desk desk;
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    has_changed = true;
+    // Reaches the desk before this answer.
+    ends ? desk.send(EndReading{}) : desk.send(CheckRefusals{});
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  const auto post = desk.begin(server, client);
+  post->refusal = [&] {
+    return is_refused && has_changed ? std::optional{Problem{.kind = ProblemKind::unauthorized}}
+                                     : std::nullopt;
+  };
+  desk.send_lines(post, 1, 0);
+  desk.take_messages();
+  REQUIRE_FALSE(desk.batch.is_open);
+  const auto answer = client.receive().value();
+  CHECK(answer.body.find("\"stopped_at_line\":1") != std::string::npos);
+  CHECK(answer.body.find(why) != std::string::npos);
+}
+
+TEST_CASE("lines of a client that may no longer submit are not submitted") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  int submitted = 0;
+  Desk desk;
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    ++submitted;
+    return accepted(message.request);
+  };
+  // The tokens have changed since the lines were read. CheckRefusals is still to come.
+  const auto post = desk.begin(server, client);
+  post->refusal = [] { return std::optional{Problem{.kind = ProblemKind::unauthorized}}; };
+  desk.send_lines(post, 3, 0);
+  desk.take_messages();
+  CHECK(submitted == 0);
+  CHECK(client.receive().value().body.find("\"stopped_at_line\":1") != std::string::npos);
+}
+
+TEST_CASE("a batch whose client has gone ends at once, without its delayed lines") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.script->submit = [](const cells::SubmitJob& message) {
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  const auto post = desk.begin(server, client);
+  desk.send_lines(post, 2, 0);
+  desk.take_messages();
+  REQUIRE(desk.batch.is_open);
+  desk.send(AbandonBatch{post});
+  desk.take_messages();
+  CHECK_FALSE(desk.batch.is_open);
+}
+
+TEST_CASE("a line that comes too fast is not delayed if its client has gone meanwhile") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  const auto post = desk.begin(server, client);
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    desk.send(AbandonBatch{post});  // Reaches the desk before this answer.
+    return too_fast(message.request, std::chrono::hours{1});
+  };
+  desk.send_lines(post, 1, 0);
+  desk.take_messages();
+  CHECK_FALSE(desk.batch.is_open);
+}
+
 TEST_CASE("a batch that is held back by a rate makes room for another, and names the rate") {
   BatchLimits limits;
   limits.reading_max = 1;
@@ -603,7 +770,46 @@ TEST_CASE("a batch that has paused only briefly makes no room for another") {
   desk.begin(server, paused);
   desk.send_lines(desk.begin(server, refused), 0, 0);
   desk.take_messages();
-  CHECK(refused.receive().value().status == 503);
+  const auto answer = refused.receive().value();
+  CHECK(answer.status == 503);
+  CHECK(answer.headers.at("retry-after") == "5");
+}
+
+TEST_CASE("a batch whose id the store has already is not read") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.script->open_batch = [](const cells::OpenBatch&) { return cells::BatchOpened{false}; };
+  desk.send_lines(desk.begin(server, client), 0, 0);
+  desk.take_messages();
+  CHECK(client.receive().value().status == 503);
+}
+
+TEST_CASE("the report of a batch arrives even if the store cannot close the batch") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.script->close_batch = nullptr;
+  desk.script->submit = [](const cells::SubmitJob& message) { return accepted(message.request); };
+  desk.send_lines(desk.begin(server, client), 1, 0);
+  desk.take_messages();
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 202);
+  CHECK(answer->body.find("\"accepted\":1") != std::string::npos);
+}
+
+TEST_CASE("the batches that are being read are counted") {
+  http::test::RunningServer server;
+  auto first = server.connect();
+  auto second = server.connect();
+  Desk desk;
+  const auto post = desk.begin(server, first);
+  desk.begin(server, second);
+  CHECK(desk.figures->reading == 2);
+  desk.send_lines(post, 0, 0);
+  desk.take_messages();
+  CHECK(desk.figures->reading == 1);
 }
 
 TEST_CASE("a refused batch whose client goes away leaves the others alone") {
@@ -715,6 +921,47 @@ TEST_CASE("a client whose wait expires or is released gets a 202") {
   waits.get_future().wait();
   daemon.send(ReleaseBatchWaiters{});
   CHECK(released.get().status == 202);
+}
+
+TEST_CASE("a client that sends a batch is answered at once when celld shuts down") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.begin(server, client);
+  desk.send(EndReading{});
+  desk.take_messages();
+  REQUIRE_FALSE(desk.batch.is_open);
+  CHECK(client.receive().value().status == 202);
+}
+
+TEST_CASE("no client waits for a batch that ends while celld shuts down") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.batch.counts[JobState::running] = 1;
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    desk.send(EndReading{});
+    return accepted(message.request);
+  };
+  desk.send_lines(desk.begin(server, client, std::chrono::seconds{60}), 1, 0);
+  desk.take_messages();
+  desk.send(ReleaseBatchWaiters{});  // A client that still waits gets its answer now.
+  desk.take_messages();
+  CHECK(client.receive().value().headers.at("preference-applied") == "wait=0");
+}
+
+TEST_CASE("a client does not wait for a batch that celld no longer has") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.batch.counts[JobState::running] = 1;
+  desk.script->find_batch = [](const cells::FindBatch&) { return cells::BatchFound{}; };
+  desk.send_lines(desk.begin(server, client, std::chrono::seconds{60}), 0, 0);
+  desk.take_messages();
+  desk.pass(std::chrono::seconds{1});
+  desk.send(ReleaseBatchWaiters{});  // If the client still waits, it gets a 202.
+  desk.take_messages();
+  CHECK(client.receive().value().status == 200);
 }
 
 TEST_CASE("a failed look-up of a batch does not keep its client from an answer at the end") {
@@ -940,6 +1187,49 @@ TEST_CASE("a batch that is cancelled while its client sends is answered at once"
   desk.take_messages();
   REQUIRE_FALSE(desk.batch.is_open);
   CHECK(sender.receive().value().status == 202);
+}
+
+TEST_CASE("a cancellation that the store cannot note is answered with a 503") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.script->find_batch = [&](const cells::FindBatch&) { return cells::BatchFound{desk.batch}; };
+  desk.send(PostBatchCancel{5, {}, server.park(client)});
+  desk.take_messages();
+  CHECK(client.receive().value().status == 503);
+}
+
+TEST_CASE("a batch whose jobs escape holds up the cancellation of no other") {
+  http::test::RunningServer server;
+  auto first = server.connect();
+  auto second = server.connect();
+  std::vector<cells::BatchId> done;
+  Desk desk;
+  desk.script->find_batch = [](const cells::FindBatch& message) {
+    cells::BatchFound found{cells::Batch{}};
+    found.batch->id = message.id;
+    return found;
+  };
+  desk.script->list_jobs = [](const cells::ListJobs& list) {
+    cells::JobsListed page;
+    if (list.filter.batch != 5) return page;
+    auto job = std::make_shared<cells::Job>();
+    job->spec = std::make_shared<cells::JobSpec>();
+    page.jobs.push_back(job);
+    return page;
+  };
+  desk.script->cancel = [](const cells::CancelJob& order) {
+    return cells::CancelAnswered{order.job, false};
+  };
+  desk.script->mark_cancelled = [&](const cells::MarkCancelled& mark) {
+    if (!mark.is_cancelled) done.push_back(mark.id);
+    return cells::CancelledMarked{true};
+  };
+  desk.send(PostBatchCancel{5, {}, server.park(first)});
+  desk.send(PostBatchCancel{6, {}, server.park(second)});
+  desk.take_messages();
+  for (int n = 0; n < 3; ++n) desk.pass(std::chrono::seconds{1});
+  CHECK(done == std::vector<cells::BatchId>{6});
 }
 
 TEST_CASE("a batch counts as cancelled only once no job has escaped its cancellation") {

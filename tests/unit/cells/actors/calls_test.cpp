@@ -117,6 +117,41 @@ TEST_CASE("a call of a service without a settle time waits for no commit") {
   CHECK(f.call_of(id));
 }
 
+TEST_CASE("a call for a job in memory waits for no commit, even with a settle time") {
+  Fixture f;
+  CellRule rule;
+  rule.settings.pool_size = 1;
+  rule.settings.durability = Durability::memory;
+  f.configure({rule});
+  f.settle_time = milliseconds{10'000};
+  f.crash_and_restart();
+  const JobId id = claim_slowly(f);
+  CHECK(f.call_of(id));
+}
+
+TEST_CASE("a poll that never began leaves its operation time to settle") {
+  Fixture f;
+  f.settle_time = milliseconds{10'000};
+  f.crash_and_restart();
+  const JobId id = f.submit("a");
+  auto begun = outcome(CallOutcome::Kind::pending);
+  begun.operation = "op";
+  begun.retry_after = milliseconds{1000};
+  f.end_call(id, begun);
+  f.commit_delay = milliseconds{100};
+  f.pass(milliseconds{1000});
+  for (int i = 0; i < 20 && f.recorder->hand_outs.size() < 2; ++i) f.pass(milliseconds{10});
+  REQUIRE(f.recorder->hand_outs.size() == 2);
+  REQUIRE_FALSE(f.call_of(id));
+  caf::anon_send_exit(f.recorder->workers.back(), caf::exit_reason::kill);
+  f.commit_delay = milliseconds{0};
+  f.run_all();
+  const WallTime ended = f.wall;
+  for (int commit = 0; commit < 2; ++commit) f.pass(milliseconds{100});
+  CHECK(f.state(id) == JobState::retrying);
+  CHECK(f.stored(id)->next_attempt_at == ended + milliseconds{10'000});
+}
+
 TEST_CASE("a call that arrives after its abort was confirmed is not made") {
   Fixture engine;
   CountedCalls calls{engine};

@@ -13,7 +13,8 @@ TEST_CASE("an attempt that passes its deadline keeps its worker until the abort 
   engine.pass(milliseconds{1});
   CHECK_FALSE(engine.call_of(job));
   CHECK(engine.state(job) == JobState::retrying);
-  CHECK(engine.stored(job)->messages.size() == 1);
+  REQUIRE(engine.stored(job)->messages.size() == 1);
+  CHECK(engine.stored(job)->messages[0].text == "the attempt had not ended after 1000 ms");
   CHECK(engine.call_of(next));
 }
 

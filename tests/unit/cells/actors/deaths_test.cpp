@@ -19,6 +19,7 @@ TEST_CASE("a request to a cell dispatcher that dies meanwhile is answered") {
     INFO(steps << " steps");
     CHECK(is_answered(steps, ListCells{std::nullopt, 1}, CellsListed{}));
     CHECK(is_answered(steps, ListServices{}, ServicesListed{}));
+    CHECK(is_answered(steps, RequestLeases{1, "vm", "host-1", {}}, LeasesGranted{}));
     SubmitJob with_key{Fixture{}.request("a")};
     with_key.request.idempotency.emplace();
     CHECK(is_answered(steps, with_key, JobSubmitted{}));
@@ -87,6 +88,7 @@ TEST_CASE("the successor of a dead dispatcher starts from the store") {
   caf::anon_send_exit(engine.recorder->dispatchers.at(0), caf::exit_reason::unhandled_exception);
   engine.run_all();
   CHECK(engine.recorder->dispatchers.size() == 2);
+  CHECK(engine.recorder->restarted_cells == std::vector{CellKey{"*", "*"}});
   CHECK(engine.calls->pending.size() == 2);
   for (const JobId job : {running, other, waiting}) engine.succeed(job);
   for (const JobId job : {running, other, waiting}) CHECK(engine.state(job) == JobState::succeeded);
@@ -118,6 +120,17 @@ TEST_CASE("the death of a provider costs an attempt and no job") {
   engine.pass(milliseconds{2000});
   engine.succeed(job);
   CHECK(engine.state(job) == JobState::succeeded);
+}
+
+TEST_CASE("a job whose only attempt loses its provider says that there was no answer") {
+  Fixture engine{1};
+  auto request = engine.request("a");
+  request.spec.max_attempts = 1;
+  const JobId job = engine.submit(std::move(request));
+  engine.end_call(job, std::nullopt);
+  REQUIRE(engine.state(job) == JobState::failed);
+  CHECK(engine.stored(job)->error ==
+        JobError{"communications_error", "the call ended without an answer", "dns"});
 }
 
 TEST_CASE("a dead provider's call keeps worker and entity until the successor confirms its end") {

@@ -74,7 +74,11 @@ class Recorder : public EngineProbe {
     hand_outs.emplace_back(job.id, job.lease);
     most_running = std::max(most_running, running);
   }
+  void lease_ended(const Job& before, const Job& after, AbortCause) override {
+    lease_ends.emplace_back(before.state, after.state);
+  }
   void stale_report(const CellKey&, Lease lease) override { stale.push_back(lease); }
+  void cell_restarted(const CellKey& cell) override { restarted_cells.push_back(cell); }
   void provider_restarted(const std::string& service) override { restarts.push_back(service); }
   void circuit_opened(const std::string& service) override {
     circuits.push_back(service + " opened");
@@ -95,7 +99,9 @@ class Recorder : public EngineProbe {
   std::vector<caf::actor_addr> providers;
   std::vector<caf::actor_addr> services;
   std::vector<std::pair<JobId, Lease>> hand_outs;
+  std::vector<std::pair<JobState, JobState>> lease_ends;  ///< The job before and after.
   std::vector<Lease> stale;
+  std::vector<CellKey> restarted_cells;
   std::vector<std::string> restarts;  ///< Services whose providers were replaced.
   std::vector<std::string> circuits;  ///< "dns opened", "dns closed".
   std::vector<JobId> held;

@@ -305,6 +305,9 @@ TEST_CASE("a worker is asked to give up a job that is cancelled") {
     engine.pass(milliseconds{1});
     CHECK(engine.state(job) == JobState::cancelled);
     CHECK_FALSE(engine.end_lease(lease, success));
+    REQUIRE(engine.recorder->attempts.size() == 1);
+    CHECK(engine.recorder->attempts[0].cause == AbortCause::cancel);
+    CHECK(engine.stored(job)->messages.empty());
   }
   SECTION("it hears of that after a restart, too, and goes on until the deadline") {
     engine.crash_and_restart();
@@ -313,6 +316,17 @@ TEST_CASE("a worker is asked to give up a job that is cancelled") {
     engine.pass(milliseconds{500});
     CHECK(engine.state(job) == JobState::cancelled);
   }
+}
+
+TEST_CASE("a job that is cancelled before its lease is on disk is not leased") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  engine.commit_delay = milliseconds{20};
+  engine.wait_for_lease("host-1");
+  caf::anon_send(engine.engine(), CancelJob{engine.stored(job)});
+  for (int commit = 0; commit < 3; ++commit) engine.pass(milliseconds{20});
+  CHECK(engine.granted().empty());
+  CHECK(engine.state(job) == JobState::cancelled);
 }
 
 TEST_CASE("a lease that no worker received goes back, the attempt not counted") {

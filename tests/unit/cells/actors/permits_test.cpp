@@ -532,6 +532,27 @@ TEST_CASE("the probe sees a circuit open and close, but none of the circuit's pr
     engine.reset_service("dns");
     CHECK(engine.recorder->circuits == std::vector{opened, closed});
   }
+  SECTION("by a reload that removes it") {
+    engine.protection.clear();
+    engine.reconfigure({CellRule{}}, {"dns"});
+    CHECK(engine.recorder->circuits == std::vector{opened, closed});
+  }
+}
+
+TEST_CASE("a reset closes the circuit of its service alone") {
+  Fixture engine{4};
+  engine.protection["dns"] = engine.protection["billing"] = {{}, policy};
+  engine.crash_and_restart();
+  for (const auto* service : {"dns", "billing"}) {
+    for (const auto* entity : {"a", "b"}) {
+      const JobId job = engine.submit(engine.request(service + std::string{entity}, {service}));
+      engine.end_call(job, outcome(Kind::retryable, "busy"));
+    }
+    REQUIRE(engine.service(service).circuit == CircuitState::open);
+  }
+  engine.reset_service("dns");
+  CHECK(engine.service("dns").circuit == CircuitState::closed);
+  CHECK(engine.service("billing").circuit == CircuitState::open);
 }
 
 TEST_CASE("probes go round the jobs of a lane until one succeeds") {
@@ -656,6 +677,13 @@ TEST_CASE("a pause that the provider asks for holds back its service alone") {
   engine.pass(milliseconds{1});
   CHECK(engine.call_of(held));
   CHECK(engine.stored(job)->steps[0].attempts <= 1);
+}
+
+TEST_CASE("calls after which the provider asks for a pause do not open the circuit") {
+  Protected engine{{{}, policy}};
+  const Ids jobs = engine.submit_many(2);
+  for (const JobId job : jobs) engine.end_call(job, asking_for_pause(milliseconds{3000}));
+  CHECK(engine.service("dns").circuit == CircuitState::closed);
 }
 
 // --- Workers outside -----------------------------------------------------------------------------

@@ -4,6 +4,20 @@
 
 using namespace cells_test;
 
+namespace {
+
+/// The job of a lease that a worker outside has ended, as the API finds it in the store for
+/// requests about leases that the desk does not know.
+JobPtr job_of_ended_lease(Fixture& engine) {
+  engine.submit(engine.request("a", {"vm"}));
+  const auto leases = engine.lease("host-1");
+  REQUIRE(leases.size() == 1);
+  REQUIRE(engine.end_lease(leases[0].job->lease, outcome(CallOutcome::Kind::succeeded)));
+  return leases[0].job;
+}
+
+}  // namespace
+
 TEST_CASE("the probe sees each job submitted, begun and ended once") {
   Fixture engine;
   const JobId first = engine.submit("a");
@@ -27,6 +41,15 @@ TEST_CASE("the wait of a job that the probe sees counts from when the job is due
   CHECK(engine.recorder->waits == std::vector<milliseconds>{milliseconds{0}});
 }
 
+TEST_CASE("the wait of a job is never negative, even if the clock was set back meanwhile") {
+  Fixture engine;
+  const JobId first = engine.submit("a");
+  engine.submit("b");
+  engine.wall -= milliseconds{60'000};
+  engine.succeed(first);
+  CHECK(engine.recorder->waits == std::vector<milliseconds>(2, milliseconds{0}));
+}
+
 TEST_CASE("the probe sees a timeout, whichever clock notices it first") {
   Fixture engine;
   const JobId job = engine.submit("a");
@@ -44,6 +67,8 @@ TEST_CASE("the probe sees how each attempt ended, and how long it ran") {
   CHECK(engine.recorder->attempts[0].kind == AttemptEnd::Kind::retryable);
   CHECK(engine.recorder->attempts[0].cause == AbortCause::none);
   CHECK(engine.recorder->attempts[0].ran == milliseconds{200});
+  CHECK(engine.recorder->lease_ends ==
+        std::vector<std::pair<JobState, JobState>>{{JobState::running, JobState::retrying}});
   engine.pass(milliseconds{60'000});  // The backoff.
   engine.pass(milliseconds{1000});    // The deadline of the second attempt.
   REQUIRE(engine.recorder->attempts.size() >= 2);
@@ -104,4 +129,21 @@ TEST_CASE("the probe sees jobs that are cancelled while they wait") {
   CHECK(engine.cancel(waiting).accepted);
   CHECK(engine.recorder->ends ==
         std::vector<std::pair<JobId, JobState>>{{waiting, JobState::cancelled}});
+}
+
+TEST_CASE("the probe sees heartbeats for leases that are over") {
+  Fixture engine;
+  const JobPtr job = job_of_ended_lease(engine);
+  caf::anon_send(engine.engine(), ExtendLease{job->lease, job, {}, {}});
+  engine.run_all();
+  CHECK(engine.recorder->stale == std::vector<Lease>{job->lease});
+}
+
+TEST_CASE("the probe sees reports about leases that are over") {
+  Fixture engine;
+  const JobPtr job = job_of_ended_lease(engine);
+  const auto success = outcome(CallOutcome::Kind::succeeded);
+  caf::anon_send(engine.engine(), EndLease{job->lease, job, success});
+  engine.run_all();
+  CHECK(engine.recorder->stale == std::vector<Lease>{job->lease});
 }

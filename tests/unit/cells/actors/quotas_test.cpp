@@ -420,7 +420,8 @@ TEST_CASE("a limit that an administrator sets for a template holds in its new in
   rules[0].per_customer = true;
   engine.configure(rules);
   engine.crash_and_restart();
-  change_quota(engine, {{QuotaLimit::customer_jobs, 1}});
+  const QuotaOverride limited{{QuotaLimit::customer_jobs, 1}};
+  CHECK(change_quota(engine, limited).changed.quota == limited);
   const JobId first = engine.submit("a");
   CHECK(engine.stored(first)->cell == CellKey{"acme", "*"});
   const auto refused = engine.try_to_submit(engine.request("b"));
@@ -442,6 +443,18 @@ TEST_CASE("a reload names the limits that an administrator has changed since the
   CHECK(masked[0].in_force == 6);
   change_quota(engine, {});
   CHECK(engine.reconfigure(rules).masked.empty());
+}
+
+TEST_CASE("a reload names a limit that an administrator has lifted") {
+  Fixture engine;
+  const auto rules = rules_with([](CellSettings& settings) { settings.customer.running_max = 2; });
+  engine.configure(rules);
+  engine.crash_and_restart();
+  change_quota(engine, {{QuotaLimit::customer_running, 0}});
+  const auto masked = engine.reconfigure(rules).masked;
+  REQUIRE(masked.size() == 1);
+  CHECK(masked[0].configured == 2);
+  CHECK_FALSE(masked[0].in_force);
 }
 
 TEST_CASE("weights of customers change with a reload") {

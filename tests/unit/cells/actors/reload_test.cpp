@@ -491,6 +491,14 @@ TEST_CASE("a service that changes ends its earlier calls with the old provider")
   fixture.succeed(after);
 }
 
+TEST_CASE("a provider without calls ends as soon as its service changes") {
+  Fixture fixture;
+  const auto providers = count_alive(fixture.recorder->providers);
+  fixture.reconfigure({rule("*", "*")}, {"dns"});
+  CHECK(fixture.recorder->providers.size() == providers + 1);
+  CHECK(count_alive(fixture.recorder->providers) == providers);
+}
+
 TEST_CASE("a job that expires while it moves to another cell is counted once") {
   Fixture fixture;
   JobRequest request = fixture.request("a");

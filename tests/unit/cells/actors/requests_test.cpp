@@ -134,6 +134,24 @@ TEST_CASE("a batch that is sent again skips the jobs that it made before, and en
   }
 }
 
+TEST_CASE("a batch ends at a job for which there can be no further cell") {
+  Fixture engine{1, true};
+  engine.limit_instances(1);
+  engine.crash_and_restart();
+  const auto gate = std::make_shared<BatchGate>();
+  const auto of_batch = [&](const std::string& customer, const std::string& entity) {
+    auto request = engine.request(entity);
+    request.spec.customer = customer;
+    request.batch = 7;
+    request.gate = gate;
+    return engine.try_to_submit(std::move(request));
+  };
+  CHECK(of_batch("acme", "a").job);
+  CHECK(of_batch("bolt", "b").refusal->kind == Refusal::Kind::too_many_cells);
+  CHECK(gate->is_closed());
+  CHECK_FALSE(of_batch("acme", "c").job);
+}
+
 TEST_CASE("a job that is refused for good does not end its batch") {
   Fixture engine;
   engine.try_to_submit(keyed(engine, "a"));
@@ -171,6 +189,15 @@ TEST_CASE("a replay-only request creates no job, and gets the job of a used key"
   CHECK(again.job->id == first.job->id);
   CHECK(replay(keyed(engine, "b", "other")).refusal->kind == Refusal::Kind::key_reused);
   CHECK(engine.recorder->refusals.size() == 1);
+}
+
+TEST_CASE("the refusal of a used key names the cell, even to a request for a replay alone") {
+  const bool only_replay = GENERATE(false, true);
+  Fixture engine{1, true};
+  REQUIRE(engine.try_to_submit(keyed(engine, "a")).job);
+  const auto refused = engine.try_to_submit(keyed(engine, "b", "other"), only_replay);
+  REQUIRE(refused.refusal);
+  CHECK(refused.refusal->cell == CellKey{"acme", "*"});
 }
 
 // --- Cancelling ----------------------------------------------------------------------------------
@@ -226,6 +253,7 @@ TEST_CASE("a running job is marked, aborted and then cancelled") {
   CHECK(answer.accepted);
   CHECK(answer.job->cancel_requested);
   CHECK(engine.state(job) == JobState::running);
+  CHECK(engine.reported.size() == 3);  // Queued, running, and marked.
   CHECK(engine.cancel(job).accepted);
   engine.end_call(job, outcome(CallOutcome::Kind::aborted));
   CHECK(engine.state(job) == JobState::cancelled);
@@ -300,6 +328,23 @@ TEST_CASE("a job of a removed cell can be cancelled") {
   CHECK(engine.cancel(running).job->state == JobState::cancelled);
   CHECK(engine.reported_ended.contains(running));
   CHECK_FALSE(engine.cancel(running).accepted);
+}
+
+TEST_CASE("a job between two cells is cancelled, and its line moves on") {
+  Fixture engine;
+  engine.set_state(CellState::paused);
+  const JobId job = engine.submit("a");
+  const auto dispatcher = caf::actor_cast<JobDispatcher>(engine.recorder->dispatchers.back());
+  caf::anon_send(dispatcher, ReleaseJobs{"acme", "dns"});
+  engine.run_all();
+  REQUIRE(engine.stored(job)->cell == between_cells);
+  engine.set_state(CellState::active);
+  const JobId follower = engine.submit("a");
+  REQUIRE_FALSE(engine.call_of(follower));
+  CHECK(engine.cancel(job).accepted);
+  CHECK(engine.state(job) == JobState::cancelled);
+  CHECK(engine.reported_ended.contains(job));
+  CHECK(engine.call_of(follower));
 }
 
 // --- Reopening -----------------------------------------------------------------------------------

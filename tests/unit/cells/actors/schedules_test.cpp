@@ -313,6 +313,21 @@ TEST_CASE("with `skip`, a time is skipped while the last job has not ended") {
   CHECK(desk.progress("s").fired == 2);
 }
 
+TEST_CASE("with `skip`, the times before one that is skipped after a stop are missed") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute, Overlap::skip));
+  fixture.pass(minute);
+  const auto first = desk.progress("s").last_job;
+  fixture.wall += 5 * minute + milliseconds{1000};  // While celld is stopped.
+  desk.crash_and_restart();
+  REQUIRE_FALSE(is_ended(fixture.state(first)));
+  CHECK(desk.progress("s").skipped == 1);
+  CHECK(desk.outcomes->counts[DueOutcome::skipped] == 1);
+  CHECK(desk.progress("s").missed == 4);
+  CHECK(desk.outcomes->counts[DueOutcome::missed] == 4);
+}
+
 TEST_CASE("a failed look-up of a last job holds up no other schedule") {
   Fixture fixture;
   Desk desk{fixture, {}, {.firings = 1}};
@@ -391,6 +406,21 @@ TEST_CASE("a paused schedule fires nothing, and goes on from when it is resumed"
   fixture.pass(milliseconds{1});
   CHECK(jobs(fixture) == 1);
   CHECK(desk.progress("s").missed == 0);
+}
+
+TEST_CASE("a schedule that is paused while its job is refused does not submit it again") {
+  Fixture fixture;
+  Desk desk{fixture};
+  auto spec = every(fixture, minute);
+  desk.put("s", spec);
+  fixture.set_state(CellState::draining);
+  fixture.pass(minute);
+  REQUIRE(desk.outcomes->refused == 1);
+  spec.paused = true;
+  CHECK(desk.put("s", spec).outcome == Outcome::done);
+  fixture.set_state(CellState::active);
+  fixture.pass(milliseconds{20'000});
+  CHECK(jobs(fixture) == 0);
 }
 
 TEST_CASE("schedules that change take no room from new ones") {
@@ -550,6 +580,10 @@ TEST_CASE("a client that is bound to a customer sees and changes only that custo
   CHECK_FALSE(desk.ask<ScheduleDescribed>(DescribeSchedule{"bolt", "acme"}).schedule);
   CHECK(desk.ask<SchedulesListed>(ListSchedules{{}, 10, "acme"}).schedules.size() == 1);
   CHECK(desk.find("bolt"));
+  desk.configure({{"configured", of_bolt}});
+  CHECK(desk.put("configured", every(fixture, minute), "acme").outcome == Outcome::not_found);
+  CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"configured", "acme"}).outcome ==
+        Outcome::not_found);
 }
 
 TEST_CASE("schedules are listed page by page") {

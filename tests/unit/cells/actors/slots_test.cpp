@@ -310,6 +310,18 @@ TEST_CASE("sizes of a template are changed for its next instances, and a reload 
   CHECK(masked[0].in_force == 2);
 }
 
+TEST_CASE("changes of a template that come at once all hold") {
+  Cells engine{{a_template(1)}};
+  const CellKey key{"*", "*"};
+  caf::anon_send(engine.engine(), ResizePool{key, 2U});
+  caf::anon_send(engine.engine(), ResizePool{key, {}, {}, 4U});
+  engine.run_all();
+  engine.crash_and_restart();
+  engine.submit_many("acme", 1);
+  CHECK(engine.cell(acme).pool.target == 2);
+  CHECK(engine.cell(acme).settings.pool_weight == 4);
+}
+
 TEST_CASE("a start clamps overrides that no longer fit, and a reload lists them") {
   Cells engine{{rule("acme", 2, {}), rule("bolt", 2, {})}, 10};
   engine.change_pool({acme, 8U});

@@ -57,6 +57,11 @@ TEST_CASE("a cron rule matches minutes, hours, days and months") {
   CHECK(times("0 0 29 2 *", from, 2) == Times{utc(2028, 2, 29), utc(2032, 2, 29)});
 }
 
+TEST_CASE("a leap day of one weekday may be 40 years away") {
+  const Times sundays{utc(2060, 2, 29), utc(2088, 2, 29), utc(2128, 2, 29)};
+  CHECK(times("0 0 29 2 */7", utc(2032, 3, 1), 3) == sundays);
+}
+
 TEST_CASE("a time that matches exactly is not after itself") {
   CHECK(times("30 7 * * *", utc(2026, 11, 24, 7, 30), 1) == Times{utc(2026, 11, 25, 7, 30)});
   CHECK(times("30 7 * * *", utc(2026, 11, 24, 7, 29, 59), 1) == Times{utc(2026, 11, 24, 7, 30)});

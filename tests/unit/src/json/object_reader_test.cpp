@@ -100,6 +100,17 @@ TEST_CASE("members that were not read are unknown") {
   CHECK(faults == std::vector<Fault>{{"/x/b~1c", "is unknown"}, {"/x/d", "is unknown"}});
 }
 
+TEST_CASE("at most a hundred unknown members are faults") {
+  std::string text = R"({"a":1)";
+  for (int n = 0; n < 200; ++n) text += ",\"x" + std::to_string(n) + "\":1";
+  const Document doc = document(text + "}");
+  std::vector<Fault> faults;
+  ObjectReader reader(doc.value, "", faults);
+  reader.integer("a", 0, 9);
+  reader.finish();
+  CHECK(faults.size() == 100);
+}
+
 TEST_CASE("a value that is not an object is one fault and reads as empty") {
   for (const auto* text : {"[]", "1", "null", "\"x\""}) {
     const Document doc = document(text);

@@ -4,7 +4,10 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,6 +83,33 @@ TEST_CASE("lines below the level are not written") {
   const auto lines = pipe.lines();
   REQUIRE(lines.size() == 1);
   CHECK(has(lines[0], " error heard"));
+}
+
+TEST_CASE("the threads of a log leave signals to other threads") {
+  const auto tasks = [] {
+    std::set<std::string> names;
+    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+      names.insert(task.path());
+    }
+    return names;
+  };
+  const auto before = tasks();
+  Pipe pipe;
+  Log log{{}, pipe.writer()};
+  log.write({Level::info, "a line"});
+  CHECK(log.finish(patience));  // A thread that has just begun blocks signals anyway.
+  int threads = 0;
+  for (const auto& task : tasks()) {
+    if (before.contains(task)) continue;
+    ++threads;
+    std::ifstream status{task + "/status"};
+    std::string word;
+    while (status >> word && word != "SigBlk:") {
+    }
+    status >> word;
+    CHECK((std::stoull(word, nullptr, 16) >> (SIGTERM - 1) & 1) == 1);
+  }
+  CHECK(threads == 2);
 }
 
 TEST_CASE("lines of several threads are whole, each thread's in order") {
@@ -195,6 +225,19 @@ TEST_CASE("a flood is suppressed, and its end reports how many lines") {
   REQUIRE(lines.size() == 7);
   CHECK(has(lines[5], "not limited"));
   CHECK(has(lines[6], "like=\"a job failed\" count=95 about=acme/dns"));
+}
+
+TEST_CASE("a flood of lines below the level is neither written nor reported") {
+  Pipe pipe;
+  {
+    Settings settings;
+    settings.floods.each = {5, 1};
+    Log log{settings, pipe.writer()};
+    for (int i = 0; i < 100; ++i) log.write_limited({Level::debug, "a job began"}, "acme/dns");
+    CHECK(log.finish(patience));
+  }
+  pipe.close_writer();
+  CHECK(pipe.lines().empty());
 }
 
 TEST_CASE("a flood of errors is reported even where warnings are not written") {

@@ -43,6 +43,7 @@ store::BackupMaker::behavior_type broken_maker(store::BackupMaker::pointer self,
 /// A copy with this content. Notes the size of each piece, and 0 when the copy is dropped.
 struct Copy {
   std::string content;
+  std::function<void()> before = [] {};  ///< The copy is made.
   std::size_t read = 0;
   http::test::Events<std::size_t> pieces;
 };
@@ -51,6 +52,7 @@ store::BackupMaker::behavior_type maker_of(store::BackupMaker::pointer,
                                            const std::shared_ptr<Copy>& copy) {
   return {
       [=](const store::MakeBackup&) {
+        copy->before();
         return store::BackupMade{copy->content.size(), "sha-256=:x:", "application/vnd.sqlite3"};
       },
       [=](const store::ReadBackup& order) {
@@ -81,10 +83,12 @@ class Sender {
   /// Asks for a backup for a new client.
   http::test::Client ask() {
     auto client = server_.connect();
-    REQUIRE(client.send(http::test::request_text("POST", "/parked")));
-    caf::anon_send(sender_, SendBackup{server_.parked.take().value()});
+    ask(park(client));
     return client;
   }
+  http::test::Client connect() { return server_.connect(); }
+  http::Responder park(http::test::Client& client) { return server_.park(client); }
+  void ask(const http::Responder& responder) { caf::anon_send(sender_, SendBackup{responder}); }
 
  private:
   std::function<void(const std::string&)> noted() {
@@ -127,6 +131,25 @@ TEST_CASE("a copy in small pieces arrives whole, and is dropped after its last p
   CHECK(answer->body == content);
   for (const auto size : sizes) CHECK(copy->pieces.take() == size);
   CHECK(copy->pieces.size() == 0);
+}
+
+TEST_CASE("a copy whose client leaves while it is made is dropped, and the next one is made") {
+  const auto copy = std::make_shared<Copy>();
+  copy->content = "12";
+  http::test::Events<bool> left;
+  copy->before = [&] { left.take(); };
+  Sender sender{copy, 3};
+  auto client = sender.connect();
+  const auto responder = sender.park(client);
+  sender.ask(responder);
+  client.reset();
+  REQUIRE(http::test::eventually([&] { return !responder.connected(); }));
+  left.put(true);
+  REQUIRE(copy->pieces.take() == std::size_t{0});
+  left.put(true);
+  const auto answer = sender.ask().receive();
+  REQUIRE(answer);
+  CHECK(answer->body == "12");
 }
 
 TEST_CASE("a copy that cannot be made is reported to the client and to the daemon") {

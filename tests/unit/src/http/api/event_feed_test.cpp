@@ -1,5 +1,6 @@
 #include "src/http/api/event_feed.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,8 +38,12 @@ class Feed : public testing::SteppedSystem {
 
   /// Sends an order to follow the job, which the feed takes with its next messages.
   void follow(const http::Responder& responder, const cells::JobPtr& job) {
+    follow(responder, job, [job](const cells::FindJob&) { return cells::JobFound{job}; });
+  }
+  void follow(const http::Responder& responder, const cells::JobPtr& job,
+              std::function<cells::JobFound(const cells::FindJob&)> find) {
     auto script = std::make_shared<testing::Script>();
-    script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+    script->find = std::move(find);
     caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system(), script)});
     caf::anon_send(inlet_->feed(), FollowJob{.job = {job->id}, .responder = responder});
   }
@@ -91,6 +96,63 @@ TEST_CASE("a client gets no stream if all streams end while its job is being loo
   feed.take_messages();
   REQUIRE(client.receive(true));
   CHECK(client.receive_chunk() == ":\n\n");
+  CHECK(client.receive_chunk() == "");
+}
+
+TEST_CASE("a client whose job changes while its state is being read gets the change alone") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto job = job_with_id(7);
+  int looks = 0;
+  Feed feed({});
+  feed.follow(server.park(client), job, [&](const cells::FindJob&) {
+    if (++looks == 2) feed.notify(job);  // Reaches the feed before this answer.
+    return cells::JobFound{job};
+  });
+  feed.take_messages();
+  feed.end_streams();
+  feed.take_messages();
+  REQUIRE(client.receive(true));
+  std::string text;
+  for (auto chunk = client.receive_chunk(); chunk && !chunk->empty();
+       chunk = client.receive_chunk()) {
+    text += *chunk;
+  }
+  CHECK(text == ":\n\nid: run-1\nevent: job.state\ndata: " + job_json(*job) + "\n\n");
+}
+
+TEST_CASE("the stream of a job that is removed before its state is read ends") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto job = job_with_id(7);
+  int looks = 0;
+  Feed feed({});
+  feed.follow(server.park(client), job,
+              [&](const cells::FindJob&) { return cells::JobFound{++looks == 1 ? job : nullptr}; });
+  feed.take_messages();
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk() == ":\n\n");
+  CHECK(client.receive_chunk() == "");
+}
+
+TEST_CASE("a client that has not got all that it missed gets no more once all streams end") {
+  // More than sockets hold by default.
+  const auto large = job_with_id(7, std::string(7 << 20, 'x'));
+  const auto small = job_with_id(8);
+  http::Limits limits;
+  limits.unsent_bytes_max = 64 << 20;
+  // The server's thread sends to the feed, which a SteppedSystem does not allow.
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  http::test::RunningServer server{limits};
+  auto client = server.connect();
+  FeedInlet inlet{system, "run", {.piece_bytes = 1}};
+  for (const auto& job : {large, small}) inlet.notify(job);
+  caf::anon_send(inlet.feed(),
+                 FollowJobs{.last_event_id = "run-0", .responder = server.park(client)});
+  caf::anon_send(inlet.feed(), EndStreams{});
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk().value_or("").size() > std::size_t{7 << 20});
   CHECK(client.receive_chunk() == "");
 }
 

@@ -135,6 +135,8 @@ TEST_CASE("before the engine is attached, every request is answered with a 503")
   Daemon starting(false);
   CHECK(post(starting, good_job).body["type"] == "/problems/starting");
   CHECK(get(starting, "/v1/cells").status == 503);
+  const std::string id = cells::format_job_id(cells::first_job_id_at(wall_now));
+  CHECK(get(starting, "/v1/jobs/" + id + "/events").body["type"] == "/problems/starting");
 }
 
 TEST_CASE("submissions that wait for the disk hold up none for a cell in memory") {
@@ -472,6 +474,26 @@ TEST_CASE("a cell is shown with the age of its oldest queued job") {
   CHECK(get(daemon, "/v1/cells/acme/*").status == 503);
 }
 
+TEST_CASE("a cell whose queued jobs have left meanwhile shows no age") {
+  Daemon daemon;
+  daemon.script->describe = [](const cells::DescribeCell&) {
+    return cells::CellDescribed{status_of_cell("acme", 2)};
+  };
+  daemon.script->oldest = [](const cells::FindOldestQueued&) { return cells::OldestQueued{{0}}; };
+  CHECK(get(daemon, "/v1/cells/acme/*").body["queue"]["oldest_queued_ms"] == 0);
+}
+
+TEST_CASE("a job that was queued before the clock was set back has no age") {
+  Daemon daemon;
+  daemon.script->describe = [](const cells::DescribeCell&) {
+    return cells::CellDescribed{status_of_cell("acme", 2)};
+  };
+  daemon.script->oldest = [](const cells::FindOldestQueued&) {
+    return cells::OldestQueued{{cells::first_job_id_at(wall_now + std::chrono::hours{1})}};
+  };
+  CHECK(get(daemon, "/v1/cells/acme/*").body["queue"]["oldest_queued_ms"] == 0);
+}
+
 TEST_CASE("a list of cells shows the age of each cell's oldest queued job") {
   Daemon daemon;
   daemon.script->list = [](const cells::ListCells& message) {
@@ -584,7 +606,7 @@ TEST_CASE("celld reports its liveness and its readiness") {
   daemon.readiness->state = ReadyState::shutting_down;
   CHECK(get(daemon, "/readyz").body["type"] == "/problems/draining");
   daemon.readiness->state = ReadyState::store_failed;
-  CHECK(get(daemon, "/readyz").status == 503);
+  CHECK(get(daemon, "/readyz").body["type"] == "/problems/store-unavailable");
   CHECK(get(daemon, "/livez").status == 200);
 }
 
@@ -805,6 +827,41 @@ TEST_CASE("a job that cannot be cancelled or reopened is a conflict that names i
   const Answer retry = post(daemon, "", {}, "application/json", path + "/retry");
   CHECK(retry.status == 409);
   CHECK(retry.body["type"] == "/problems/not-retryable");
+}
+
+TEST_CASE("a job that runs an undo is not said to have ended") {
+  Daemon daemon;
+  auto job = std::make_shared<cells::Job>(*daemon.script->submit(cells::SubmitJob{}).job);
+  job->state = JobState::running;
+  job->error = cells::JobError{"full", "no room", "dns"};
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.script->cancel = [](const cells::CancelJob& message) {
+    return cells::CancelAnswered{message.job, false};
+  };
+  const std::string path = "/v1/jobs/" + cells::format_job_id(job->id) + "/cancel";
+  CHECK(post(daemon, "", {}, "application/json", path).body["detail"] ==
+        "The job has failed and is being undone. An undo cannot be cancelled.");
+}
+
+TEST_CASE("why a job cannot be retried depends on how it has ended") {
+  Daemon daemon;
+  const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
+  daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  const auto detail_of = [&](JobState state) {
+    {
+      const std::lock_guard lock{script_mutex};
+      daemon.script->retry = [state](const cells::ReopenJob& message) {
+        return cells::ReopenAnswered{in_state(message.job, state), false, std::nullopt};
+      };
+    }
+    const std::string path = "/v1/jobs/" + cells::format_job_id(job->id) + "/retry";
+    return post(daemon, "", {}, "application/json", path).body["detail"].get<std::string>();
+  };
+  const std::string undone = "A service has undone its part of the job. Submit a new job.";
+  CHECK(detail_of(JobState::failed) == undone);
+  CHECK(detail_of(JobState::cancelled) == undone);
+  CHECK(detail_of(JobState::succeeded) ==
+        "Only a failed or cancelled job can be retried; this one is succeeded.");
 }
 
 TEST_CASE("event streams end when changes of jobs were lost") {

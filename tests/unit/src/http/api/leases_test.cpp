@@ -214,6 +214,41 @@ TEST_CASE("a lease has the trace context of its job") {
   CHECK(answer.body["leases"][0]["traceparent"] == trace);
 }
 
+TEST_CASE("the name of a worker has at most 255 bytes") {
+  Daemon daemon;
+  daemon.script->request_leases = [](const cells::RequestLeases&) {
+    return cells::LeasesGranted{};
+  };
+  const auto ask = [&](std::size_t bytes) {
+    return post_to(daemon, "/v1/services/vm/leases",
+                   R"({"worker":")" + std::string(bytes, 'w') + "\"}");
+  };
+  CHECK(ask(255).status == 200);
+  CHECK(errors_of(ask(256)) == Value{{"/worker", "must have at most 255 bytes"}});
+}
+
+TEST_CASE("the code of a failure has at most 64 characters") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  const auto fail = [&](std::size_t bytes) {
+    return post_to(daemon, path("/fail"), R"({"code":")" + std::string(bytes, 'c') + "\"}");
+  };
+  CHECK(fail(64).status == 200);
+  CHECK(errors_of(fail(65)) == Value{{"/code", "must have at most 64 bytes"}});
+}
+
+TEST_CASE("the names of properties count for their size") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  const auto complete = [&](std::size_t bytes) {  // Of the name and the one digit.
+    return post_to(daemon, path("/complete"),
+                   R"({"properties":{")" + std::string(bytes - 1, 'n') + R"(":1}})");
+  };
+  CHECK(complete(cells::properties_bytes_max).status == 200);
+  CHECK(errors_of(complete(cells::properties_bytes_max + 1)) ==
+        Value{{"/properties", "must not exceed 256 KiB"}});
+}
+
 TEST_CASE("what a worker asks for is checked") {
   const Daemon daemon;
   const std::string leases = "/v1/services/vm/leases";
@@ -227,8 +262,10 @@ TEST_CASE("what a worker asks for is checked") {
               {"/max", "must be an integer from 1 to 1000"},
               {"/wait_ms", "must be an integer from 0 to 60000"},
               {"/y", "is unknown"}});
-  CHECK(errors_of(post_to(daemon, leases, R"({"worker":"a\nb"})")) ==
-        Value{{"/worker", "must have no control characters"}});
+  for (const auto* worker : {R"({"worker":"a\nb"})", R"({"worker":"a\u007fb"})"}) {
+    CHECK(errors_of(post_to(daemon, leases, worker)) ==
+          Value{{"/worker", "must have no control characters"}});
+  }
   CHECK(errors_of(post_to(daemon, path("/heartbeat"), R"({"progress":1.5,"message":""})")) ==
         Value{{"/progress", "must be a number from 0 to 1"}, {"/message", "must not be empty"}});
   CHECK(errors_of(post_to(daemon, path("/fail"), R"({"code":"a b","retry_after_ms":-1})")) ==
@@ -344,6 +381,30 @@ TEST_CASE("a heartbeat tells until when the lease is held") {
   CHECK(held.body["cancel"] == true);
   CHECK(held.body["expires_in_ms"] > 20'000);
   CHECK(shows_one_end(held.body));
+}
+
+TEST_CASE("a lease whose time is over is shown with no time left") {
+  Daemon daemon;
+  daemon.script->extend_lease = [](const cells::ExtendLease&) {
+    return cells::LeaseExtended{cells::LeaseOut{leased_job(), cells::SteadyTime{}}, false};
+  };
+  const auto held = post_to(daemon, path("/heartbeat"));
+  CHECK(held.body["expires_in_ms"] == 0);
+  CHECK(shows_one_end(held.body));
+}
+
+TEST_CASE("a heartbeat for a lease that its cell does not know either is refused") {
+  Daemon daemon;
+  daemon.script->extend_lease = [](const cells::ExtendLease&) { return cells::LeaseExtended{}; };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{leased_job()}; };
+  CHECK(post_to(daemon, path("/heartbeat")).status == 409);
+}
+
+TEST_CASE("a report of a lease that its cell does not know either is refused") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
+  daemon.script->find = [](const cells::FindJob&) { return cells::JobFound{leased_job()}; };
+  CHECK(post_to(daemon, path("/complete")).status == 409);
 }
 
 TEST_CASE("a lease that is not live is lost") {

@@ -107,6 +107,11 @@ TEST_CASE("a retry that would keep a job otherwise is a conflict") {
   CHECK(body_of(differs)["type"] == "/problems/not-retryable");
 }
 
+TEST_CASE("a submission that is not accepted in time learns whether the disk is to blame") {
+  CHECK(submissions_behind(false).detail.starts_with("The disk is behind"));
+  CHECK(submissions_behind(true).detail.starts_with("celld is behind"));
+}
+
 TEST_CASE("Retry-After is from one second to an hour") {
   const auto wait = [](milliseconds after) {
     return header_of(to_response(problem_of({Refusal::Kind::shutting_down, {}, 0, 0, after})),

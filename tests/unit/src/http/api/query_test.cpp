@@ -93,6 +93,15 @@ TEST_CASE("each parameter is checked") {
   CHECK(job_faults(many) == 1);
 }
 
+TEST_CASE("a time whose plus has become a space is refused with the reason") {
+  const auto says_why = [](const std::string& time) {
+    const auto parsed = parse_job_query({{"created_after", time}});
+    return std::get<Faults>(parsed).at(0).detail.find("means a space") != std::string::npos;
+  };
+  CHECK(says_why("2026-11-20T22:42:56 00:00"));
+  CHECK_FALSE(says_why("2026-11-20T22:42:56+01:00"));
+}
+
 TEST_CASE("a cursor continues a list of cells") {
   for (const cells::CellKey& key :
        {cells::CellKey{"acme", "*"}, cells::CellKey{"*", "*"}, cells::CellKey{"a.b-c_d", "x"}}) {

@@ -352,4 +352,13 @@ TEST_CASE("only a well-formed traceparent is accepted") {
   CHECK_FALSE(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"));
   CHECK_FALSE(is_traceparent("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"));
   CHECK_FALSE(is_traceparent("00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+  CHECK_FALSE(is_traceparent("00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01"));
+  CHECK_FALSE(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01"));
+}
+
+TEST_CASE("a traceparent of a later version has flags and at most 255 characters") {
+  const std::string begin = "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-";
+  CHECK(is_traceparent(begin + "01-" + std::string(255 - 56, 'x')));
+  CHECK_FALSE(is_traceparent(begin + "01-" + std::string(256 - 56, 'x')));
+  CHECK_FALSE(is_traceparent(begin + "0x-more"));
 }

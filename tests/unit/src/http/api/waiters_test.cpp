@@ -1,6 +1,7 @@
 #include "src/http/api/waiters.hpp"
 
 #include "tests/unit/catch.hpp"
+#include "tests/unit/src/http/fixture.hpp"
 
 using namespace celld::api;
 using std::chrono::seconds;
@@ -66,6 +67,38 @@ TEST_CASE("waiters are returned at their deadlines, with the latest version of t
   CHECK(waiters.next_deadline() == at(30));
   CHECK(waiters.take_all().size() == 1);
   CHECK(waiters.size() == 0);
+}
+
+TEST_CASE("of the clients that seem to have gone, those with the latest jobs go on waiting") {
+  celld::http::test::RunningServer server;
+  std::vector<celld::http::test::Client> clients;
+  Waiters waiters;
+  for (const cells::JobId id : {2, 3, 1}) {
+    clients.push_back(server.connect());
+    auto each = waiter(id);
+    each.responder = server.park(clients.back());
+    clients.back().shut_down_writing();
+    REQUIRE(celld::http::test::eventually([&] { return !each.responder.open_both_ways(); }));
+    waiters.add(std::move(each), at(10));
+  }
+  const auto answered = waiters.take_gone(1);
+  REQUIRE(answered.size() == 2);
+  CHECK(waiters.jobs() == std::set<cells::JobId>{3});
+  CHECK(waiters.take_gone(1).empty());
+}
+
+TEST_CASE("a client that seems to have gone is answered as one that did not wait") {
+  celld::http::test::RunningServer server;
+  auto client = server.connect();
+  Waiters waiters;
+  auto gone = waiter(1);
+  gone.responder = server.park(client);
+  client.shut_down_writing();
+  REQUIRE(celld::http::test::eventually([&] { return !gone.responder.open_both_ways(); }));
+  waiters.add(std::move(gone), at(10));
+  const auto answered = waiters.take_gone(0);
+  REQUIRE(answered.size() == 1);
+  CHECK(answered[0].wait == seconds(0));
 }
 
 TEST_CASE("the memory of waiters is bounded, but a single job may have any size") {

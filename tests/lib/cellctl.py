@@ -1,5 +1,6 @@
 """cellctl under test."""
 
+import contextlib
 import http.server
 import json
 import os
@@ -46,7 +47,8 @@ class Canned(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(text)
+        with contextlib.suppress(BrokenPipeError):  # The client may have gone.
+            self.wfile.write(text)
 
     do_GET = do_POST
 

@@ -188,6 +188,7 @@ class Repeating(CellctlTest):
         url, requests = self.canned((202, {}, self.JOB))
         self.run_cellctl(*self.a_submit("--wait", "900ms", "--url", url), code=NOT_ENDED)
         self.assertLess(len(requests), 5, "it pauses in the last second, too")
+        self.assertLessEqual({headers["Prefer"] for _, headers, _ in requests[1:]}, {"wait=1"})
 
     def test_cellctl_gives_up_after_the_last_retry(self):
         url, requests = self.canned((503, {}, b""))
@@ -338,6 +339,12 @@ class Requests(CellctlTest):
         self.assertEqual(done.stderr, "")
         self.assertEqual(requests[-1][0], "/v1/jobs?limit=50&cursor=a")
 
+    def test_a_cursor_that_points_to_its_own_page_ends_a_list(self):
+        url, requests = self.canned((200, {}, b'{"items": [{"id": "1"}], "next_cursor": "c"}'))
+        self.cellctl("job", "list", "--all", "--json", "--url", url)
+        self.assertEqual([path for path, *_ in requests],
+                         ["/v1/jobs?limit=1000", "/v1/jobs?limit=1000&cursor=c"])
+
     def test_each_item_of_a_long_list_is_printed_once(self):
         ids = [f"{number:013}" for number in range(30)]
         items = [{"id": job_id, "parameters": {"text": "x" * 10_000}} for job_id in ids]
@@ -446,6 +453,8 @@ class Jobs(CellctlTest):
         self.assertEqual(out, "".join(f"job {job_id} was cancelled\n" for job_id in ids))
         done = self.run_cellctl("job", "cancel", ids[0], code=REFUSED)
         self.assertIn("The job cannot be cancelled (409)", done.stderr)
+        for words, code in (([ids[0], "nothing"], REFUSED), (["nothing", ids[0]], NOT_FOUND)):
+            self.run_cellctl("job", "cancel", *words, code=code)  # That of the first failure.
         self.assertEqual(self.cellctl_json("job", "retry", ids[0])["id"], ids[0])
         self.wait_for_end(ids[0])
         self.run_cellctl("job", "retry", ids[0], code=REFUSED)
@@ -1131,6 +1140,8 @@ class Batches(CellctlTest):
         self.assertIn("100%", watched.splitlines()[-1])
         self.assertEqual(self.cellctl_json("batch", "show", report["id"])["states"]["succeeded"], 40)
         self.assertIn(report["id"], self.cellctl("batch", "list"))
+        other = self.write((a_job(f"f{n}") for n in range(2)), "jobs.jsonl")
+        self.assertEqual(self.cellctl_json("submit", "--file", other)["accepted"], 2)
         self.submit(a_job("other"))
         listed = self.cellctl_json("job", "list", "--batch", report["id"], "--limit", "100")
         self.assertEqual({job["entity"]["id"] for job in listed["items"]},
@@ -1144,8 +1155,14 @@ class Batches(CellctlTest):
         self.assertIn("1 accepted, 0 submitted before, 1 rejected", told.stdout)
         self.assertIn("line 3: 422", told.stdout)
         self.assertIn("/customer is required", told.stdout)
-        for flag in (("--wait",), ("--customer", "acme"), ("--key", "k")):
-            self.run_cellctl("submit", "--batch", "-f", "-", *flag, code=USAGE)
+        for flag in (("--customer", "acme"), ("--product", "dns"), ("--action", "x"),
+                     ("--entity", "t/1"), ("--subtype", "s"), ("--service", "dns"),
+                     ("--parameter", "a=1"), ("--priority", "1"), ("--delay", "1s"),
+                     ("--at", "2031-02-03"), ("--expires", "1h"), ("--timeout", "1s"),
+                     ("--max-attempts", "1"), ("--on-failure", "stop"), ("--label", "a=b"),
+                     ("--key", "k"), ("--wait",)):
+            told = self.run_cellctl("submit", "--batch", "-f", "-", *flag, code=USAGE)
+            self.assertIn(f"{flag[0]} does not apply", told.stderr)
         self.run_cellctl("submit", "--batch", "-f", "-", "--from-line", "0", code=USAGE)
         self.run_cellctl("submit", "--batch", code=USAGE)
         lone = self.run_cellctl("submit", "-f", "-", "--from-line", "2", stdin=b"{}", code=USAGE)
@@ -1281,9 +1298,10 @@ class Batches(CellctlTest):
         silent.bind(("127.0.0.1", 0))
         environment = {"CELLD_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         keyed = self.write([a_job("a", idempotency_key="k")], "keyed.ndjson")
-        told = self.run_cellctl("submit", "-f", keyed, "--retries", "1", code=UNAVAILABLE,
+        told = self.run_cellctl("submit", "-f", keyed, "--retries", "2", code=UNAVAILABLE,
                                 **environment)
-        self.assertIn("(1 of 1)", told.stderr)
+        for pause in ("500ms (1 of 2)", "1.0s (2 of 2)"):
+            self.assertIn(f"Continuing with line 1 in {pause}", told.stderr)
         self.assertIn("No line was sent this time. Still to be sent: all lines", told.stderr)
 
     def test_an_upload_that_breaks_in_the_middle_is_sent_again(self):

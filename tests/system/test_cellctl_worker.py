@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
@@ -60,6 +61,26 @@ class Detour(Forgetful):
         return super().response()
 
 
+class Statusless(Forgetful):
+    """The answer to the first report names the lease, and does not say what became of it."""
+
+    def response(self):
+        path = self.path.partition("?")[0]
+        first = sum(seen.startswith(path) for seen, _, _ in self.requests) == 1
+        if first and path == "/v1/leases/report":
+            return 200, {"Content-Type": "application/json"}, b'{"results": [{"lease": "L1"}]}'
+        return super().response()
+
+
+class Strict(Forgetful):
+    """Refuses each heartbeat that says something."""
+
+    def response(self):
+        if self.path == "/v1/leases/L1/heartbeat" and self.requests[-1][2] != b"{}":
+            return 422, {"Content-Type": "application/problem+json"}, b'{"title": "No"}'
+        return super().response()
+
+
 class Overloaded(Canned):
     """Turns every client away."""
 
@@ -106,6 +127,18 @@ class LostAnswer(Forgetful):
         elif path == "/v1/leases/report":
             document = {"results": [{"lease": "L1", "status": 200}]}
         return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+
+class Holding(LostAnswer):
+    """Grants its lease to a request that it holds until `released`: nobody reads the answer."""
+
+    released = None
+
+    def response(self):
+        if self.path == "/v1/services/vm/leases":
+            self.released.wait(DEADLINE_S)
+            return 200, {}, b""
+        return super().response()
 
 
 class Flaky(Canned):
@@ -202,6 +235,24 @@ class Worker(CellctlTest):
     def test_a_404_that_is_not_from_celld_does_not_end_a_lease(self):
         self.outlast(Detour)
 
+    def test_an_answer_without_the_status_of_a_report_does_not_end_its_lease(self):
+        self.outlast(Statusless)
+
+    def test_a_message_that_celld_refuses_is_not_sent_again(self):
+        url, requests = self.serve(Strict)
+        worker = self.work("echo message no >&2; until [ -e go ]; do sleep 0.05; done",
+                           CELLD_URL=url)
+
+        def beats():
+            return [body for path, _, body in requests if path == "/v1/leases/L1/heartbeat"]
+        self.await_log("celld refused a message or the progress: No (422)")
+        wait_until(lambda: len(beats()) >= 2, "another heartbeat follows")
+        self.assertEqual(beats()[:2], [b'{"message":"no"}', b"{}"])
+        self.go()
+        self.await_log("succeeded in")
+        self.stop(worker)
+        self.assertNotIn("no longer knows", self.log())
+
     def test_a_worker_that_is_turned_away_waits_as_long_as_celld_says(self):
         worker = self.work("true", CELLD_URL=self.serve(Overloaded)[0])
         self.await_log("trying again in 42s")
@@ -258,6 +309,21 @@ class Worker(CellctlTest):
         wait_until(lambda: "/v1/leases/report" in [request[0] for request in requests],
                    "the lease is reported")
         self.stop(worker)
+
+    def test_a_lease_that_was_granted_just_when_the_worker_stopped_is_taken_up(self):
+        released = threading.Event()
+        url, requests = self.serve(Holding, released=released)
+        self.addCleanup(released.set)
+        worker = self.work("true", CELLD_URL=url)
+
+        def asked(path):
+            return any(request[0] == path for request in requests)
+        wait_until(lambda: asked("/v1/services/vm/leases"), "the worker asks for leases")
+        worker.send_signal(signal.SIGTERM)
+        self.await_log("stopping: no command is running")
+        released.set()
+        self.end_of(worker)
+        self.assertTrue(asked("/v1/leases/report"), self.log())
 
     def test_the_leases_of_every_page_are_taken_up(self):
         url, requests = self.serve(Pages)
@@ -621,6 +687,16 @@ class Worker(CellctlTest):
         for worker in workers:
             self.stop(worker)
 
+    def test_workers_of_two_celld_behind_one_address_may_have_one_name(self):
+        url, _ = self.serve(Idle, times=[])
+        workers = [self.work("true", CELLD_URL=url),
+                   self.work("true", log="second", CELLD_URL=f"{url}/other")]
+        for log in ("host-1", "second"):
+            self.await_log("runs up to", log)
+        self.assertNotIn("waiting for another worker", self.log("second"))
+        for worker in workers:
+            self.stop(worker)
+
     # --- Celld and its cells --------------------------------------------------------------------
 
     def test_three_workers_one_killed_and_celld_restarted_lose_nothing(self):
@@ -724,6 +800,7 @@ class Worker(CellctlTest):
                           ("--service", "vm", "--exec", "true", "--concurrency", "1001"),
                           ("--service", "vm", "--exec", "true", "--concurrency", "x"),
                           ("--service", "vm", "--exec", "true", "--name", ""),
+                          ("--service", "vm", "--exec", "true", "--name", "x" * 256),
                           ("--service", "vm", "--exec", "true", "--grace", "soon")):
             with self.subTest(arguments=arguments):
                 self.run_cellctl("worker", *arguments, code=USAGE)

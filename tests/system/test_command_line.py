@@ -95,6 +95,7 @@ class CommandLine(EndToEnd):
                           ["--config", self.path, "--listen", "nonsense"],
                           ["--config", self.path, "--listen", "127.0.0.1:99999"],
                           ["--config", self.path, "--listen", "0.0.0.0:0"],
+                          ["--config", self.path, "--check", "--compact"],
                           ["--config", self.path, "extra"]):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.run_celld(*arguments).returncode, 2)

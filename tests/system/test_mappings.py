@@ -163,6 +163,30 @@ Accept: application/json
         self.assertTrue(made.startswith(f"PUT {self.api.url}/example.com\n"), done.stdout)
         self.assertTrue(undone.startswith(f"DELETE {self.api.url}/example.com\n"), done.stdout)
 
+    def test_explain_says_that_an_action_without_requests_succeeds(self):
+        done = self.explain(self.config({"create": []}), a_job())
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, "# No request: the action succeeds at once.\n"), done)
+
+    def test_explain_names_no_property_that_no_request_can_use(self):
+        config = self.config({"create": {"method": "POST", "path": "/zones",
+                                         "answer": {"properties": {"zone": "/id"}}}})
+        done = self.explain(config, a_job())
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertNotIn("stands for", done.stdout)
+
+    def test_explain_refuses_a_job_that_no_cell_takes(self):
+        config = {**self.config({"create": []}), "cells": [{"customer": "bolt"}]}
+        done = self.explain(config, a_job())
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("celld: the job: The configuration has no cell", done.stderr)
+
+    def test_explain_refuses_a_number_out_of_range(self):
+        job = json.dumps(a_job(parameters={"ttl": 0})).replace('"ttl": 0', '"ttl": 1e999')
+        done = self.explain(self.config({"create": []}), job)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("celld: the job: /parameters/ttl: ", done.stderr)
+
     def test_explain_shows_the_document_of_a_service_without_a_mapping(self):
         config = self.config({"create": []})
         del config["services"]["dns"]["mapping"]

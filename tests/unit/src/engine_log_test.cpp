@@ -267,6 +267,12 @@ TEST_CASE("each reason for a refusal has a name of its own") {
   for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["reason"] == names[i].second);
 }
 
+TEST_CASE("a refusal without a limit names none") {
+  const auto lines = seen(Level::warning, [](EngineLog& probe) { probe.refused({}, "acme"); });
+  REQUIRE(lines.size() == 1);
+  CHECK_FALSE(lines[0].contains("limit"));
+}
+
 TEST_CASE("what schedules miss is logged as a warning, what they fire only in detail") {
   const auto lines = seen(Level::warning, [](EngineLog& probe) {
     probe.due_times_passed("nightly", cells::DueOutcome::fired, 1);
@@ -282,8 +288,10 @@ TEST_CASE("what schedules miss is logged as a warning, what they fire only in de
                           {"schedule", "nightly"},
                           {"outcome", "missed"},
                           {"times", 5}});
+  CHECK(lines[1]["schedule"] == "nightly");
   CHECK(lines[1]["reason"] == "queue-full");
   CHECK(lines[2]["level"] == "error");
+  CHECK(lines[2]["schedule"] == "nightly");
   CHECK(lines[2]["time_zone"] == "Mars/Base");
 }
 
@@ -319,6 +327,19 @@ TEST_CASE("a flood of refusals or of warnings about attempts is limited by cell"
   });
   CHECK(lines.size() < 100);
   CHECK(lines.back().value("about", "") == "acme/dns");
+}
+
+TEST_CASE("a flood of jobs without a cell is limited whatever names they have") {
+  const auto lines = seen(Level::warning, [](EngineLog& probe) {
+    cells::Refusal refusal;
+    refusal.kind = cells::Refusal::Kind::no_cell;
+    for (int i = 0; i < 200; ++i) {
+      refusal.cell = {"made-up-" + std::to_string(i), "dns"};
+      probe.refused(refusal, refusal.cell.customer);
+    }
+  });
+  CHECK(lines.size() < 100);
+  CHECK(lines.back().value("about", "") == "no cell");
 }
 
 }  // namespace

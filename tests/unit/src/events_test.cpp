@@ -65,6 +65,36 @@ TEST_CASE("a requested reload is the next event") {
   CHECK(answered);
 }
 
+TEST_CASE("of several failures, the first counts") {
+  Events events;
+  CHECK_FALSE(events.failure());
+  events.fail(Events::Kind::store_failed, "the disk is full");
+  events.fail(Events::Kind::engine_failed, "the cell dispatcher ended");
+  CHECK(events.failure() == "the disk is full");
+  const auto event = next_event(events);
+  CHECK(event.kind == Events::Kind::store_failed);
+  CHECK(event.detail == "the disk is full");
+}
+
+TEST_CASE("a failure comes before a request to stop") {
+  Events events;
+  ::kill(::getpid(), SIGTERM);
+  events.fail(Events::Kind::store_failed, "the disk is full");
+  CHECK(next_event(events).kind == Events::Kind::store_failed);
+  sigset_t stop;  // The signal must not reach the next test.
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  const timespec at_once{};
+  ::sigtimedwait(&stop, nullptr, &at_once);
+}
+
+TEST_CASE("a write to a reader that has gone does not end the process") {
+  ::signal(SIGPIPE, SIG_DFL);
+  const Events events;
+  const bool is_ignored = ::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  CHECK(is_ignored);
+}
+
 TEST_CASE("a request to stop can be seen before it is taken, and comes before reloads") {
   Events events;
   events.ask_reload([](const ReloadOutcome&) {});

@@ -58,6 +58,26 @@ class File {
   std::string path_ = "/tmp/celld-lines-XXXXXX";
 };
 
+/// While it exists, standard input is this file, from an offset on.
+class Input {
+ public:
+  Input(const std::string& path, off_t offset) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(::lseek(descriptor, offset, SEEK_SET) == offset);
+    ::dup2(descriptor, STDIN_FILENO);
+    ::close(descriptor);
+  }
+  ~Input() {
+    ::dup2(kept_, STDIN_FILENO);
+    ::close(kept_);
+  }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+ private:
+  const int kept_ = ::dup(STDIN_FILENO);
+};
+
 /// Everything up to the end, which must have come already.
 std::string rest_of(LineSource& source) {
   std::string all;
@@ -174,6 +194,16 @@ TEST_CASE("a long file can be read again from any line") {
     CHECK(source.has_more());
     CHECK(source.next().starts_with(line + std::string("\n")));
   }
+}
+
+TEST_CASE("a file as standard input begins where another program stopped reading it") {
+  const File file("title\n1\n2\n");
+  const Input input(file.path(), 6);
+  LineSource source("-");
+  CHECK(source.bytes_total() == 4);
+  CHECK(rest_of(source) == "1\n2\n");
+  source.go_to(1);
+  CHECK(rest_of(source) == "1\n2\n");
 }
 
 TEST_CASE("a pipe can be read again from a line that is kept") {

@@ -55,6 +55,12 @@ TEST_CASE("the details of a schedule name its job and its rules") {
         "missed      0\n");
 }
 
+TEST_CASE("a schedule that is not due again says so") {
+  auto schedule = a_schedule();
+  schedule["next_run_at"] = nullptr;
+  CHECK(schedule_details(schedule, {}).find("\nnext        never\n") != std::string::npos);
+}
+
 TEST_CASE("views of schedules accept any JSON") {
   for (const char* text : {"null", "[]", "{}", "7", R"({"job":7,"cron":[],"every_ms":"x"})"}) {
     const auto value = json::Value::parse(text);

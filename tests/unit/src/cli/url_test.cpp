@@ -26,8 +26,8 @@ class Environment {
 
  private:
   static void clear() {
-    for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
-                             "no_proxy", "NO_PROXY"})
+    for (const char* name : {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                             "ALL_PROXY", "no_proxy", "NO_PROXY"})
       ::unsetenv(name);
   }
 };
@@ -121,6 +121,11 @@ TEST_CASE("one variable names the proxy of both schemes, and * exempts every hos
   CHECK(proxy_of("https://celld.example") == "p:1");
   ::setenv("NO_PROXY", "*", 1);
   CHECK(proxy_of("https://celld.example").empty());
+}
+
+TEST_CASE("HTTP_PROXY, which a client of a CGI program sets by a header, names no proxy") {
+  const Environment environment(Variables{{"HTTP_PROXY", "p:1"}});
+  CHECK(proxy_of("http://celld.example").empty());
 }
 
 TEST_CASE("a proxy that does not speak HTTP is a usage error") {

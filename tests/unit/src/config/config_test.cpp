@@ -30,6 +30,8 @@ config::Environment environment() {
             if (path == "/run/secrets/key") return {.content = "from file\n"};
             if (path == "/run/secrets/two") return {.content = "two\n\n"};
             if (path == "/run/secrets/dos") return {.content = "dos\r\n"};
+            if (path == "/run/secrets/full") return {.content = std::string(64 << 10, 'x')};
+            if (path == "/run/secrets/more") return {.content = std::string((64 << 10) + 1, 'x')};
             if (path == "/run/secrets/nul") return {.content = std::string("a\0b", 3)};
             return {.fault = "cannot be read"};
           }};
@@ -249,6 +251,15 @@ TEST_CASE("the capacity must have room for the sizes of all cells that are no te
   CHECK_FALSE(good("{" + cells).capacity.running_max);
 }
 
+TEST_CASE("a pool size with a fault causes no second fault at the capacity") {
+  const Faults of_defaults = bad(R"({"capacity":{"running_max":3},"services":{},
+                                     "defaults":{"pool":{"size":0}},"cells":[{}]})");
+  CHECK(of_defaults == Faults{{"/defaults/pool/size", "must be an integer from 1 to 100000"}});
+  const Faults of_cell =
+      bad(R"({"capacity":{"running_max":3},"services":{},"cells":[{"pool":{"size":0}}]})");
+  CHECK(of_cell == Faults{{"/cells/0/pool/size", "must be an integer from 1 to 100000"}});
+}
+
 TEST_CASE("a burst is not less than the size, and follows it while it is not set") {
   const std::string start = R"({"services":{},"defaults":{"pool":{"burst":8}},"cells":[)";
   CHECK(bad(start + R"({"pool":{"size":9}}]})") ==
@@ -387,6 +398,12 @@ TEST_CASE("a command has at most 64 variables") {
         Faults{{"/services/s/env", "must have at most 64 members"}});
 }
 
+TEST_CASE("a variable of a command has at most 64 KiB") {
+  CHECK(bad_service(R"({"type":"command","argv":["/bin/true"],
+                    "env":{"A":"file:/run/secrets/full","B":"file:/run/secrets/more"}})") ==
+        Faults{{"/services/s/env/B", "must have at most 65536 bytes"}});
+}
+
 TEST_CASE("a configuration has at most 100000 cells") {
   std::string cells = "[7";
   for (int i = 0; i < 100'000; ++i) cells += ",7";
@@ -473,10 +490,16 @@ TEST_CASE("URLs are absolute, http or https, and carry no credentials") {
                 "must not contain a template: put it into `path` of a request of `mapping`"}});
 }
 
+TEST_CASE("beside a mapping, a service has no undo of its own") {
+  CHECK(bad_service(R"({"type":"http","url":"http://h/","mapping":{"actions":{"create":[]}},
+                    "undo":{}})") == Faults{{"/services/s/undo", "must be a member of `mapping`"}});
+}
+
 TEST_CASE("headers are well formed and are not those that celld sets") {
   CHECK(bad_headers(R"({"X-Key":"v","Accept":"text/plain; q=0.5"})").empty());
-  for (const auto* name : {"", "a b", "a:b", "ä", "a\\nb", "Content-Length", "host",
-                           "Idempotency-Key", "TRACEPARENT", "transfer-encoding"})
+  for (const auto* name :
+       {"", "a b", "a:b", "ä", "a\\nb", "Content-Length", "host", "Idempotency-Key", "TRACEPARENT",
+        "transfer-encoding", "Connection", "content-encoding", "Content-Type", "Expect"})
     CHECK(bad_headers(std::string("{\"") + name + "\":\"v\"}").size() == 1);
   for (const auto* value : {"", "a\\nb", "a\\rb", "a\\u0001", "\\u007f"})
     CHECK(bad_headers(std::string("{\"X-Key\":\"") + value + "\"}").size() == 1);
@@ -541,6 +564,13 @@ TEST_CASE("a contradiction in the defaults is reported once, not for every cell"
         Faults{{"/defaults/timeout_max_ms", "must not be less than `timeout_ms`, which is 30000"}});
   CHECK(bad(R"({"services":{},"defaults":{"timeout_ms":"x"},"cells":[{"timeout_max_ms":10}]})") ==
         Faults{{"/defaults/timeout_ms", "must be an integer from 1 to 604800000"}});
+}
+
+TEST_CASE("a cell that sets what is wrong in the defaults is checked by itself") {
+  CHECK(bad(R"({"services":{},"defaults":{"timeout_ms":"x"},)"
+            R"("cells":[{"timeout_ms":9000,"timeout_max_ms":8000}]})") ==
+        Faults{{"/defaults/timeout_ms", "must be an integer from 1 to 604800000"},
+               {"/cells/0/timeout_ms", "must not be more than `timeout_max_ms`, which is 8000"}});
 }
 
 TEST_CASE("ten thousand cells are read") {

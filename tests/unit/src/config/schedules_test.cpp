@@ -113,6 +113,19 @@ TEST_CASE("a configuration may have a thousand schedules, and no more") {
   CHECK(faults(schedules(1001)) == Faults{{"/schedules", "must have at most 1000 members"}});
 }
 
+TEST_CASE("the job of a schedule, which is kept in memory, has at most 64 KiB of parameters") {
+  const auto faults_with = [](std::size_t bytes) {
+    const std::string empty = R"({"text":""})";
+    return faults(R"({"a": {"every_ms": 1000, "job": {"customer": "acme", "product": "dns",
+        "action": "renew", "entity": {"type": "zone", "id": "x"}, "services": ["dns"],
+        "parameters": {"text":")" +
+                  std::string(bytes - empty.size(), 'x') + "\"}}}}");
+  };
+  CHECK(faults_with(65'536).empty());
+  CHECK(faults_with(65'537) ==
+        Faults{{"/schedules/a/job/parameters", "must have at most 65536 bytes"}});
+}
+
 TEST_CASE("a paused schedule need not fit the configuration, but must be well formed") {
   const std::string gone = R"("every_ms": 1000, "job": {"customer": "bolt", "product": "dns",
       "action": "x", "entity": {"type": "t", "id": "i"}, "services": ["gone"],

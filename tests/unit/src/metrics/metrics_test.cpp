@@ -254,6 +254,23 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));
 }
 
+TEST_CASE("cells are counted by their state") {
+  using State = cells::CellState;
+  const Metrics metrics{{}, "1.2.3"};
+  CellTallies tallies;
+  CellSurvey survey;
+  for (const auto state : {State::active, State::paused, State::paused, State::draining,
+                           State::draining, State::draining}) {
+    auto cell = status("acme", 0);
+    cell.changed.state = state;
+    survey.add(cell, tallies);
+  }
+  const auto text = metrics.text(survey, {});
+  CHECK(has_line(text, R"~(celld_cells{state="active"} 1)~"));
+  CHECK(has_line(text, R"~(celld_cells{state="paused"} 2)~"));
+  CHECK(has_line(text, R"~(celld_cells{state="draining"} 3)~"));
+}
+
 TEST_CASE("each reason for a refusal has one series of its own") {
   using Kind = cells::Refusal::Kind;
   const std::map<Kind, std::string> series_of = {

@@ -1,11 +1,13 @@
 // The list of kinds of providers, and what a kind of its own needs.
 #include "src/providers/transports.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <set>
 #include <string>
 
 #include "src/providers/kinds.hpp"
+#include "src/providers/simulated/kind.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/src/providers/call_fixture.hpp"
 
@@ -19,6 +21,9 @@ struct EchoService {
 
   bool operator==(const EchoService&) const = default;
 };
+
+/// How many aborts the transports of Echo were asked for.
+std::atomic<int> aborts_at_echo = 0;
 
 /// Succeeds at once, with the configured text as a property.
 class Echo final : public Transport {
@@ -40,7 +45,10 @@ class Echo final : public Transport {
     return system.spawn(echo, name, KindOf<EchoService>::get(settings).text);
   }
   AbortByLease aborts() const override {
-    return [](const cells::Lease&, const std::function<void()>& gone) { gone(); };
+    return [](const cells::Lease&, const std::function<void()>& gone) {
+      ++aborts_at_echo;
+      gone();
+    };
   }
 };
 
@@ -116,6 +124,23 @@ TEST_CASE("a kind that is in the list can be configured, shown and called") {
             CHECK(ended.outcome.properties.at("said") == "\"hello\"");
           },
           [](const caf::error&) { FAIL("no answer"); });
+}
+
+TEST_CASE("a provider aborts the calls of its predecessor, whatever kind that was of") {
+  const EchoKind echo;
+  auto every_kind = kinds();
+  every_kind.push_back(&echo);
+  const config::Service service{"said", {}, simulated_kind().hold({})};
+  caf::actor_system_config config;
+  caf::actor_system system(config);
+  const Transports transports(every_kind, {[] { return cells::WallTime{}; }, -1});
+  const auto provider = transports.spawn(system, service);
+  caf::scoped_actor self(system);
+  const int before = aborts_at_echo;
+  self->request(provider, 20s, cells::AbortCall{{1, 1}})
+      .receive([](const cells::CallAborted&) {},
+               [](const caf::error&) { FAIL("no confirmation"); });
+  CHECK(aborts_at_echo == before + 1);
 }
 
 TEST_CASE("a type that no kind has is refused with those that exist") {

@@ -133,6 +133,16 @@ TEST_CASE("the bound of all jobs removes ended jobs of any cell, then refuses") 
   CHECK_FALSE(budget.room_for(*a_job(3), unbounded).full);
 }
 
+TEST_CASE("what makes room in the cell of a new job counts for the bound of all jobs, too") {
+  const auto size = memory_bytes(*a_job(1));
+  MemoryBudget budget{2 * size};
+  const auto own = ended_at(a_job(1), 200);
+  const auto older = ended_at(a_job(2, "bolt"), 100);
+  budget.changed(nullptr, own.get());
+  budget.changed(nullptr, older.get());
+  CHECK(budget.room_for(*a_job(3), size).to_remove == Ids{1});
+}
+
 TEST_CASE("a job that still keeps its entity makes no room") {
   MemoryBudget budget{unbounded};
   const auto size = memory_bytes(*a_job(1));

@@ -262,6 +262,23 @@ TEST_CASE("a second store on the same database is refused, whatever its director
   CHECK(open_error(other).empty());
 }
 
+TEST_CASE("a lock file that is a symbolic link is refused, and nothing is made behind it") {
+  const TemporaryDirectory directory;
+  const auto behind = directory.path() / "behind";
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  for (const char* name : {"celld.lock", "celld.db.lock"}) {
+    INFO(name);
+    std::filesystem::create_symlink(behind, directory.path() / name);
+    const auto error = open_error(options);
+    CHECK(error.starts_with("cannot open "));
+    CHECK(error.find(name) != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(behind));
+    std::filesystem::remove(directory.path() / name);
+  }
+  CHECK(open_error(options).empty());
+}
+
 TEST_CASE("each database has a secret of its own, which is the same at every start") {
   const auto secret_in = [](const TemporaryDirectory& directory) {
     SqliteOptions options;

@@ -189,6 +189,17 @@ TEST_CASE("a command whose lease is lost is ended, and not reported") {
   CHECK(run.state() == State::done);
 }
 
+TEST_CASE("a command that is being ended is not reported either once its lease is lost") {
+  LeasedRun run = a_run();
+  run.give_up(start);
+  REQUIRE(run.take_signal(start) == SIGTERM);
+  run.on_lost(start + 1s);
+  CHECK(run.cause() == Cause::lost);
+  CHECK(!run.heartbeat_is_due(start + 20s));
+  run.on_end(killed(SIGTERM), {}, start + 2s);
+  CHECK(run.state() == State::done);
+}
+
 TEST_CASE("a lease that is lost while its report waits is over") {
   LeasedRun run = a_run();
   run.on_end(exited(0, "{}"), {}, start + 2s);
@@ -231,6 +242,30 @@ TEST_CASE("while celld is away, heartbeats are repeated after pauses that double
     CHECK(run.next_delivery_at() == now + pause);
     now = run.next_delivery_at();
   }
+}
+
+TEST_CASE("on a short term, the pauses while celld is away are at most a sixth of it") {
+  LeasedRun run = a_run(3s);
+  auto now = start + 1s;
+  for (const auto pause : {100ms, 200ms, 400ms, 500ms, 500ms}) {
+    run.on_no_answer(1.0, now);
+    CHECK(run.next_delivery_at() == now + pause);
+    now = run.next_delivery_at();
+  }
+}
+
+TEST_CASE("an answered heartbeat ends a row of longer and longer pauses") {
+  LeasedRun run = a_run(30s);
+  for (int i = 0; i < 4; ++i) run.on_no_answer(1.0, start + 10s);
+  run.on_term({.expires_in = 30s}, start + 11s, start + 11s);
+  run.on_no_answer(1.0, start + 21s);
+  CHECK(run.next_delivery_at() == start + 21s + 100ms);
+}
+
+TEST_CASE("a heartbeat is due after a third of the latest term, however long the first one was") {
+  LeasedRun run = a_run(30s);
+  run.on_term({.expires_in = 3s}, start + 10s, start + 10s);
+  CHECK(run.next_delivery_at() == start + 11s);
 }
 
 TEST_CASE("news of a command do not shorten the pause while celld is away") {

@@ -129,6 +129,32 @@ TEST_CASE("a worker sends the heartbeat of a lease only once at a time") {
   small.runs.send_signals();
 }
 
+TEST_CASE("of the heartbeats that are due, that of the lease that ends first is sent first") {
+  SmallRuns small("exec sleep 600");
+  small.runs.begin(leases(2));
+  // The answers to old heartbeats make the next ones due.
+  small.runs.on_term({"L1", "", providers::steady_now() - 1min}, {10min, false});
+  small.runs.on_term({"L2", "", providers::steady_now() - 1min}, {9min, false});
+  CHECK(std::get<Runs::Heartbeat>(small.runs.next_delivery()).lease == "L2");
+  CHECK(std::get<Runs::Heartbeat>(small.runs.next_delivery()).lease == "L1");
+  small.runs.give_up();
+  small.runs.send_signals();
+}
+
+TEST_CASE("a worker sends long reports in requests that celld takes") {
+  // Three of them are longer than the 512 KiB of one request.
+  SmallRuns small(
+      R"(printf '{"properties":{"x":"'; head -c 200000 /dev/zero | tr '\0' x; printf '"}}')");
+  small.runs.begin(leases(3));
+  small.wait_until_none_runs();
+  const auto first = std::get<Runs::Reports>(small.runs.next_delivery());
+  CHECK(first.leases == std::vector<std::string>{"L1", "L2"});
+  REQUIRE(first.reports.size() == 2);
+  CHECK(first.reports[1].size() > 200'000);
+  CHECK(std::get<Runs::Reports>(small.runs.next_delivery()).leases ==
+        std::vector<std::string>{"L3"});
+}
+
 TEST_CASE("a worker that gives up starts no command any more") {
   SmallRuns small("exec sleep 600");
   small.runs.give_up();
@@ -147,6 +173,14 @@ TEST_CASE("a command that cannot be started counts once") {
   small.runs.begin(leases(1, 2));
   small.wait_until_none_runs();
   CHECK(small.runs.take_failed_start());
+}
+
+TEST_CASE("a command that rejects its job has been started, whatever code it reports") {
+  SmallRuns small(R"(echo '{"code":"communications_error"}'; exit 1)");
+  small.runs.begin(leases(1));
+  small.wait_until_none_runs();
+  CHECK_FALSE(small.runs.take_failed_start());
+  CHECK_FALSE(small.runs.fails_to_start());
 }
 
 TEST_CASE("a worker sends a report only once at a time, and again without an answer") {

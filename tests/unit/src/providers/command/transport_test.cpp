@@ -258,6 +258,13 @@ TEST_CASE("the end of a command is reported while another one runs") {
   CHECK(other.get().end == End::aborted);
 }
 
+TEST_CASE("a command whose deadline has passed before its start is not started") {
+  const auto children = children_of(::getpid());
+  Commands commands;
+  CHECK(commands.run(script("true", "{}", 0ms)).end == End::timed_out);
+  CHECK(children_of(::getpid()) == children);  // There is no supervisor, either.
+}
+
 TEST_CASE("a stopped command is killed at its deadline") {
   Commands commands;
   CHECK(commands.run(script("kill -STOP $$", "{}", 200ms)).end == End::timed_out);

@@ -78,6 +78,19 @@ TEST_CASE("configured headers replace celld's defaults, but not what the call de
   CHECK_FALSE(contains(request.headers, "Content-Length: 5"));
 }
 
+TEST_CASE("the path of a mapped request follows the URL of its service after one slash") {
+  const auto url = [](const char* of_service, const char* target) {
+    mappings::Rendered rendered;
+    rendered.method = "GET";
+    rendered.target = target;
+    return mapped_request({of_service, {}}, *make_job(1, {"dns"}), rendered, 0, milliseconds{1})
+        .url;
+  };
+  CHECK(url("http://provider/api", "/zones") == "http://provider/api/zones");
+  CHECK(url("http://provider/api/", "/zones") == "http://provider/api/zones");
+  CHECK(url("http://provider/api/", "?a=b") == "http://provider/api/?a=b");
+}
+
 TEST_CASE("a header value cannot add a header") {
   CHECK(header_line("A", "b\r\nC: d") == "A: b  C: d");
   CHECK(header_line("A", "") == "A;");

@@ -41,6 +41,7 @@ int answer(LookUps::State& state, const std::string& name, const char* service,
     state.changed.wait(lock, [&] { return state.over || state.woken != woken; });
     if (state.over) return EAI_AGAIN;
   }
+  const char* first = "::1";
   switch (state.answers[name]) {
     case LookUps::Answer::failed:
     case LookUps::Answer::silent:
@@ -50,12 +51,15 @@ int answer(LookUps::State& state, const std::string& name, const char* service,
       return EAI_SYSTEM;
     case LookUps::Answer::loopback:
       return real()("127.0.0.1", service, hints, found);
+    case LookUps::Answer::scoped:
+      first = "fe80::1%1";
+      break;
     case LookUps::Answer::both:
       break;
   }
   addrinfo* last = nullptr;
   if (const int code = real()("127.0.0.1", service, hints, &last); code != 0) return code;
-  const int code = real()("::1", service, hints, found);
+  const int code = real()(first, service, hints, found);
   if (code != 0) {
     ::freeaddrinfo(last);
     return code;

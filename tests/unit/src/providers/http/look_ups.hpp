@@ -23,6 +23,7 @@ class LookUps {
   enum class Answer {
     loopback,  ///< 127.0.0.1.
     both,      ///< An address of version 6 that nothing listens at, then 127.0.0.1.
+    scoped,    ///< An address of version 6 that is valid on one link only, then 127.0.0.1.
     failed,    ///< The name server has a fault.
     shortage,  ///< celld has no descriptor left to ask with.
     silent,    ///< The name server does not answer; the look-up hangs.

@@ -8,6 +8,7 @@
 
 #include "src/providers/http/mapped_call.hpp"
 #include "src/providers/http/operation.hpp"
+#include "src/providers/http/outcome.hpp"
 #include "src/providers/http/provider.hpp"
 #include "src/providers/http/transport.hpp"
 #include "src/providers/steady_now.hpp"
@@ -321,6 +322,32 @@ TEST_CASE("what was done already is a success") {
   Scripted server{{"404 Not Found", "<html>"}};
   Fixture fixture(server.script(), two_requests);
   CHECK(fixture.call(make_call({1, 1}, with_action("check"))).kind == Kind::succeeded);
+}
+
+TEST_CASE("the properties of all requests together have at most 256 KiB") {
+  const std::string text(properties_bytes_max * 2 / 3, 'x');
+  Scripted server(
+      {{"200 OK", R"({"a": ")" + text + "\"}"}, {"200 OK", R"({"b": ")" + text + "\"}"}});
+  Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
+    {"method": "GET", "path": "/a", "answer": {"properties": {"a": "/a"}}},
+    {"method": "GET", "path": "/b", "answer": {"properties": {"b": "/b"}}}]}})"));
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::retryable);
+  CHECK(outcome.message == "dns answered with more than 256 KiB of properties.");
+  CHECK(server.requests().size() == 2);
+}
+
+TEST_CASE("of the messages of all requests, the last hundred are kept") {
+  json::Value notes = json::Value::array();
+  for (int i = 0; i < 60; ++i) notes.push_back(std::to_string(i));
+  Scripted server{{"200 OK", json::dump(notes)}};
+  Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
+    {"method": "GET", "path": "/a", "answer": {"messages": {"": "info"}}},
+    {"method": "GET", "path": "/b", "answer": {"messages": {"": "info"}}}]}})"));
+  const auto outcome = fixture.call();
+  REQUIRE(outcome.messages.size() == messages_max);
+  CHECK(outcome.messages.front().text == "20");
+  CHECK(outcome.messages.back().text == "59");
 }
 
 TEST_CASE("a mapped service cannot leak a secret, nor what filters make of it") {

@@ -95,6 +95,18 @@ TEST_CASE("a look-up ends with addresses, or says what kept it from them") {
   CHECK(none->end == End::unknown);
 }
 
+TEST_CASE("an address that is valid on one link only is left out") {
+  LookUps servers;
+  servers.set("link.invalid", Answer::scoped);
+  Ends ends;
+  NameLookUps look_ups(ends.collector());
+  look_ups.start("link.invalid");
+  const auto link = ends.of("link.invalid");
+  REQUIRE(link);
+  CHECK(link->end == End::found);
+  CHECK(link->addresses == Texts{"127.0.0.1"});
+}
+
 TEST_CASE("silent name servers hold up a bounded number of threads, and no other look-up") {
   LookUps servers;
   Ends ends;

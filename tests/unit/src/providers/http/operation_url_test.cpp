@@ -97,7 +97,9 @@ TEST_CASE("the body has the URL at a pointer") {
   const auto missing = std::get<NoOperationUrl>(read_body(R"({"links": {}})"));
   CHECK(missing.is_missing);
   CHECK(missing.text == "answered without `/links/self`, the URL of its operation");
-  CHECK(std::get<NoOperationUrl>(read_body("")).text == "answered with a body that is not JSON");
+  const auto not_json = std::get<NoOperationUrl>(read_body(""));
+  CHECK(not_json.is_missing);
+  CHECK(not_json.text == "answered with a body that is not JSON");
   const auto number = std::get<NoOperationUrl>(read_body(R"({"links": {"self": 7}})"));
   CHECK_FALSE(number.is_missing);
   CHECK(number.text ==

@@ -77,6 +77,36 @@ TEST_CASE("the request is sent whole, without waiting for 100 Continue") {
   CHECK(sent.body == request.body);
 }
 
+TEST_CASE("the path of a URL is sent as it is") {
+  std::promise<test::SentRequest> seen;
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (auto request = connection.read_request()) {
+      seen.set_value(*request);
+      connection.send(http_answer("200 OK", ""));
+    }
+  });
+  Calls calls;
+  CHECK(calls.make(request_to(provider.url() + "/./a/../b")).status == 200);
+  CHECK(seen.get_future().get().head.starts_with("POST /call/./a/../b HTTP/1.1\r\n"));
+}
+
+TEST_CASE("a DELETE is sent with its body if it has one") {
+  std::promise<test::SentRequest> seen;
+  MisbehavingProvider provider([&](Connection& connection) {
+    if (auto request = connection.read_request()) {
+      seen.set_value(*request);
+      connection.send(http_answer("200 OK", ""));
+    }
+  });
+  Calls calls;
+  auto request = request_to(provider.url());
+  request.method = "DELETE";
+  CHECK(calls.make(request).status == 200);
+  const auto sent = seen.get_future().get();
+  CHECK(sent.head.starts_with("DELETE /call HTTP/1.1\r\n"));
+  CHECK(sent.body == request.body);
+}
+
 TEST_CASE("a call without a connection was not sent") {
   Calls calls;
   SECTION("connection refused") {

@@ -216,6 +216,19 @@ TEST_CASE("an abort ends the simulated call at once, and only that one") {
   CHECK(simulation.aborted == std::vector<Lease>{{1, 1}, {1, 1}});
 }
 
+TEST_CASE("a lease has one simulated call at a time") {
+  Simulation simulation(service_of(500ms, 500ms));
+  simulation.start(1, make_job(1, {"demo"}));
+  simulation.start(1, make_job(1, {"demo"}));
+  auto ended = simulation.ended();
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].outcome.kind == Kind::aborted);
+  simulation.advance(500ms);
+  ended = simulation.ended();
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].outcome.kind == Kind::succeeded);
+}
+
 TEST_CASE("a simulated provider that dies fails pending requests") {
   caf::actor_system_config config;
   caf::actor_system system(config);

@@ -29,6 +29,13 @@ std::string request_fault(const json::Value& members) {
   return fault.starts_with(common) ? fault.substr(common.size()) : fault;
 }
 
+/// So many members, each a text.
+json::Value members(int count) {
+  json::Value object = json::Value::object();
+  for (int i = 0; i < count; ++i) object["X-" + std::to_string(i)] = "v";
+  return object;
+}
+
 std::string path_fault(const std::string& path) {
   return request_fault({{"path", path}});
 }
@@ -99,6 +106,19 @@ TEST_CASE("a mapping has at most 32 secrets") {
   CHECK(mapping_faults(mapping).empty());
   mapping["secrets"]["more"] = "x";
   CHECK(fault_of(mapping) == "/m/secrets: must have at most 32 members");
+}
+
+TEST_CASE("a secret of a mapping is not empty") {
+  CHECK(fault_of({{"secrets", {{"key", ""}}}, {"actions", {{"a", json::Value::array()}}}}) ==
+        "/m/secrets/key: must not be empty");
+}
+
+TEST_CASE("a mapping has at most 100 actions") {
+  json::Value mapping;
+  for (int i = 0; i < 100; ++i) mapping["actions"]["a" + std::to_string(i)] = json::Value::array();
+  CHECK(mapping_faults(mapping).empty());
+  mapping["actions"]["more"] = json::Value::array();
+  CHECK(fault_of(mapping) == "/m/actions: must have at most 100 members");
 }
 
 TEST_CASE("templates are checked where they stand") {
@@ -210,6 +230,20 @@ TEST_CASE("headers are those that an operator may set") {
         "/headers/Content-Type: needs a `body` or a `form`");
 }
 
+TEST_CASE("a request has at most 32 headers") {
+  const std::string fault = "/headers: must have at most 32 members";
+  CHECK(request_fault({{"headers", members(32)}}) == "0 faults");
+  CHECK(request_fault({{"headers", members(33)}}) == fault);
+}
+
+TEST_CASE("a query or a form has at most 64 members") {
+  for (const char* pairs : {"query", "form"}) {
+    const std::string fault = "/" + std::string(pairs) + ": must have at most 64 members";
+    CHECK(request_fault({{pairs, members(64)}}) == "0 faults");
+    CHECK(request_fault({{pairs, members(65)}}) == fault);
+  }
+}
+
 TEST_CASE("a request has one content at most, and a GET has none") {
   CHECK(request_fault({{"body", 1}, {"form", {{"a", 1}}}}) ==
         "/form: must not be combined with `body`");
@@ -256,6 +290,15 @@ TEST_CASE("an answer's rules are statuses and pointers") {
   CHECK(answer_fault({{"error", {{"code", "/~2"}}}}) ==
         "/answer/error/code: must be a JSON Pointer, such as /id");
   CHECK(answer_fault({{"error", {{"kode", "/a"}}}}) == "/answer/error/kode: is unknown");
+}
+
+TEST_CASE("an answer has at most 64 texts that become messages") {
+  json::Value texts = json::Value::object();
+  for (int i = 0; i < 64; ++i) texts["/" + std::to_string(i)] = "info";
+  CHECK(request_fault({{"answer", {{"messages", texts}}}}) == "0 faults");
+  texts["/more"] = "info";
+  CHECK(request_fault({{"answer", {{"messages", texts}}}}) ==
+        "/answer/messages: must have at most 64 members");
 }
 
 TEST_CASE("an answer's rules leave a status that means success") {
@@ -309,6 +352,9 @@ TEST_CASE("a poll has a path, an interval and an end") {
   CHECK(
       poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}, {"done", json::Value::array()}}}}) ==
       "/poll/until/done: must have 1 to 64 strings, numbers, booleans or nulls");
+  const auto structured = json::Value::parse(R"({"value": "/s", "done": [1, [2]]})");
+  CHECK(poll_fault({{"path", "/x"}, {"until", structured}}) ==
+        "/poll/until/done: must have 1 to 64 strings, numbers, booleans or nulls");
   CHECK(
       poll_fault({{"path", "/x"}, {"until", {{"value", "/s"}, {"done", {1}}, {"failed", {1}}}}}) ==
       "/poll/until/failed: must not repeat a value of `done`");

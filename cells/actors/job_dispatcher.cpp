@@ -369,7 +369,9 @@ RetryInputs JobDispatcherActor::retry_inputs(const LiveLease& live) {
   return {config_.settings.retry, acts ? settle : milliseconds{0}, random};
 }
 
-/// Stores the next version of a job, and reports the change once it is stored.
+/// Stores the next version of a job, and reports the change once it is stored. If that fails, the
+/// report of a worker outside is answered only when this actor ends: its lease may be live at the
+/// next start, so the worker must not take it for lost.
 void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
   count(before.get(), after.get());
   recording_.insert(after->id);
@@ -377,7 +379,6 @@ void JobDispatcherActor::record(const JobPtr& before, const JobPtr& after) {
       .then([this, after](const JobRecorded& result) { recorded(after, result); },
             [this, id = after->id](const caf::error&) {
               store_failed();
-              if (auto ending = ending_.extract(id)) ending.mapped().answers.fail();
               recording_done(id);
               answer_handed_back();
             });

@@ -240,6 +240,16 @@ TEST_CASE("progress that a worker reports is announced") {
   CHECK(engine.reported.back() == std::pair{job, JobState::running});
 }
 
+TEST_CASE("a heartbeat may bring a message without progress") {
+  Fixture engine{1};
+  const JobId job = engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1").at(0).job->lease;
+  REQUIRE(engine.extend(lease, {}, "cloning").lease);
+  REQUIRE(engine.stored(job)->messages.size() == 1);
+  CHECK(engine.stored(job)->messages[0].text == "cloning");
+  CHECK_FALSE(engine.stored(job)->steps[0].progress);
+}
+
 TEST_CASE("a lease never outlasts its job's expiry") {
   Fixture engine{1};
   auto request = pulled(engine, "a");
@@ -398,6 +408,34 @@ TEST_CASE("a lease survives the death of its dispatcher") {
   CHECK(engine.state(job) == JobState::succeeded);
   CHECK(engine.leases_out().empty());
   CHECK(engine.service("vm").in_flight == 0);
+}
+
+TEST_CASE("a report that the store fails to write is not refused") {
+  Fixture engine{1};
+  engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1").at(0).job->lease;
+  engine.store_fails = true;
+  auto reported =
+      engine.self()->request(engine.engine(), caf::infinite, EndLease{lease, nullptr, success});
+  engine.run_all();
+  caf::anon_send_exit(engine.engine(), caf::exit_reason::kill);  // As celld exits.
+  engine.run_all();
+  REQUIRE(engine.self()->has_next_message());
+  bool is_answered = false;
+  reported.receive([&](const LeaseEnded&) { is_answered = true; }, [](const caf::error&) {});
+  CHECK_FALSE(is_answered);
+}
+
+TEST_CASE("a cell is forgotten with its end although its dispatcher died while a lease was out") {
+  Fixture engine{1, true};
+  engine.submit(pulled(engine, "a"));
+  const Lease lease = engine.lease("host-1").at(0).job->lease;
+  caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(engine.recorder->dispatchers.back()),
+                      caf::exit_reason::kill);
+  engine.run_all();
+  REQUIRE(engine.end_lease(lease, success));
+  for (int n = 0; n < 20; ++n) engine.pass(milliseconds{1000});
+  CHECK(count_alive(engine.recorder->cells) == 0);
 }
 
 TEST_CASE("a worker still waits after the death of a dispatcher that was storing its lease") {
@@ -851,6 +889,23 @@ TEST_CASE("leases are listed by worker, service and customer, page by page") {
   }
   CHECK(engine.leases_out({.worker = "host-1", .after = after}).empty());
   CHECK(std::set(of_worker.begin(), of_worker.end()).size() == 4);
+}
+
+TEST_CASE("a page of leases says whether others follow") {
+  Fixture engine{2};
+  for (const auto* entity : {"a", "b"}) engine.submit(pulled(engine, entity));
+  REQUIRE(engine.lease("host-1", 2).size() == 2);
+  const auto others_follow = [&](std::size_t limit) {
+    bool more = false;
+    auto listing =
+        engine.self()->request(engine.engine(), caf::infinite, ListLeases{.limit = limit});
+    engine.run_all();
+    listing.receive([&](const LeasesListed& listed) { more = listed.more; },
+                    [](const caf::error&) { FAIL("no answer"); });
+    return more;
+  };
+  CHECK(others_follow(1));
+  CHECK_FALSE(others_follow(2));
 }
 
 TEST_CASE("a list of the leases of one service passes over those of others") {

@@ -68,6 +68,40 @@ TEST_CASE("an instance that gets no job while it is closing does close") {
   }
 }
 
+TEST_CASE("an instance that is being described when it is to close closes later") {
+  constexpr milliseconds tick{5000};
+  int ticks = 0;
+  {
+    Fixture engine{1, true};
+    engine.succeed(engine.submit("a"));
+    for (; count_alive(engine.recorder->dispatchers) == 1; ++ticks) engine.pass(tick);
+  }
+  for (int steps = 0; steps < 8; ++steps) {
+    INFO(steps << " steps");
+    Fixture engine{1, true};
+    engine.succeed(engine.submit("a"));
+    for (int i = 1; i < ticks; ++i) engine.pass(tick);
+    engine.wall += tick;
+    engine.scheduler().advance_time(tick);
+    for (int i = 0; i < steps; ++i) engine.scheduler().try_run_once();
+    caf::anon_send(engine.engine(), DescribeCell{{"acme", "*"}});
+    for (int i = 0; i < 10; ++i) engine.pass(tick);
+    CHECK(count_alive(engine.recorder->dispatchers) == 0);
+  }
+}
+
+TEST_CASE("an instance that an override keeps open closes once the override is removed") {
+  const CellKey acme{"acme", "*"};
+  Fixture engine{1, true};
+  engine.succeed(engine.submit("a"));
+  engine.change_pool({acme, 3U});
+  for (int second = 0; second < 10; ++second) engine.pass(milliseconds{1000});
+  REQUIRE(engine.has_cell(acme));
+  engine.change_pool({acme, {}});
+  for (int second = 0; second < 10; ++second) engine.pass(milliseconds{1000});
+  CHECK_FALSE(engine.has_cell(acme));
+}
+
 TEST_CASE("a page of cells leads to the next one, even if its cell closes meanwhile") {
   constexpr milliseconds tick{5000};
   const CellKey bolt{"bolt", "*"};

@@ -182,6 +182,17 @@ TEST_CASE("a provider that dies without a call is replaced, and the probe sees i
   CHECK(engine.state(job) == JobState::succeeded);
 }
 
+TEST_CASE("a provider that dies after a reload has replaced it is not reported as restarted") {
+  Fixture engine{1};
+  const JobId job = engine.submit("a");
+  engine.reconfigure({CellRule{}}, {"dns"});
+  const auto providers = engine.recorder->providers.size();
+  engine.kill_provider(job);
+  CHECK(engine.state(job) == JobState::retrying);
+  CHECK(engine.recorder->restarts.empty());
+  CHECK(engine.recorder->providers.size() == providers);
+}
+
 TEST_CASE("the death of a service client ends the engine") {
   Fixture engine;
   engine.self()->monitor(engine.engine());

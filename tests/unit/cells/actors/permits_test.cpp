@@ -381,6 +381,17 @@ TEST_CASE("a cell that held a permit when a reload removed the limit is forgotte
   CHECK(count_alive(cells) == 0);
 }
 
+TEST_CASE("a cell whose jobs were cancelled while they waited for a permit is forgotten") {
+  Protected engine{{at_most(1), std::nullopt}, 4, true};
+  engine.submit("acme", "a");
+  const JobId waiting = engine.submit("bolt", "b");
+  REQUIRE_FALSE(engine.call_of(waiting));
+  REQUIRE(engine.cancel(waiting).accepted);
+  REQUIRE(count_alive(engine.recorder->cells) == 2);
+  for (int n = 0; n < 30; ++n) engine.pass(milliseconds{1000});  // The other job fails meanwhile.
+  CHECK(count_alive(engine.recorder->cells) == 0);
+}
+
 TEST_CASE("permits that are taken while a reload removes the limit do not count under the next") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     INFO("seed " << seed);
@@ -567,6 +578,28 @@ TEST_CASE("probes go round the jobs of a lane until one succeeds") {
     engine.fail(engine.first_in_flight());
   }
   for (const JobId job : jobs) CHECK(probes[job] == 3);
+}
+
+TEST_CASE("a job whose probe failed is probed in its turn when the circuit opens again") {
+  Protected engine{{{}, policy}, 1};
+  const Ids jobs = engine.submit_many(4);
+  const auto next_is = [&](JobId job) { return engine.in_flight() == 1 && engine.call_of(job); };
+  const auto pass_until_probe = [&] {
+    engine.pass(milliseconds{1000});  // By now the jobs that failed wait for a permit again.
+    engine.pass(milliseconds{4000});
+  };
+  for (const JobId job : {jobs[0], jobs[1]}) engine.fail(job);
+  pass_until_probe();
+  REQUIRE(next_is(jobs[0]));
+  engine.fail(jobs[0]);
+  pass_until_probe();
+  REQUIRE(next_is(jobs[1]));
+  engine.succeed(jobs[1]);
+  REQUIRE(engine.service("dns").circuit == CircuitState::closed);
+  for (const JobId job : {jobs[0], jobs[2]}) engine.fail(job);
+  REQUIRE(engine.service("dns").circuit == CircuitState::open);
+  pass_until_probe();
+  CHECK(next_is(jobs[0]));
 }
 
 TEST_CASE("a call counts for the circuit in whatever order its messages arrive") {
@@ -791,4 +824,20 @@ TEST_CASE("a reload changes the limit of a pull service") {
   engine.protection.clear();
   engine.reconfigure({rule}, {"vm"});
   CHECK(engine.granted().size() == 1);
+}
+
+TEST_CASE("a limit that a reload adds counts the leases of its own service alone") {
+  Fixture engine{8};
+  engine.pull_services.insert("gpu");
+  engine.crash_and_restart();
+  engine.submit(engine.request("a", {"gpu"}));
+  engine.self()->send(engine.engine(), RequestLeases{1000, "gpu", "host-1", {}});
+  engine.run_all();
+  REQUIRE(engine.granted().size() == 1);
+  engine.submit(engine.request("b", {"vm"}));
+  CellRule rule;
+  rule.settings.pool_size = 8;
+  engine.protection["vm"] = {at_most(1), std::nullopt};
+  engine.reconfigure({rule}, {"vm"});
+  CHECK(engine.lease("host-2").size() == 1);
 }

@@ -163,6 +163,17 @@ TEST_CASE("a removed cell closes when its last job has ended") {
   CHECK_FALSE(fixture.has_cell(acme));
 }
 
+TEST_CASE("a removed cell that is configured again just when it is idle stays") {
+  Fixture fixture;
+  const std::vector<CellRule> rules{rule("acme", "*"), rule("*", "*")};
+  fixture.reconfigure(rules);
+  fixture.reconfigure({rule("*", "*")});
+  fixture.reconfigure(rules);
+  caf::anon_send(fixture.engine(), CellIdle{acme});  // On its way since before the reload.
+  fixture.run_all();
+  CHECK(fixture.has_cell(acme));
+}
+
 TEST_CASE("a pause ends with its cell, before or after a restart") {
   const bool restarts = GENERATE(false, true);
   Fixture fixture;
@@ -258,6 +269,20 @@ TEST_CASE("the probe sees the jobs that no cell matches in one sum") {
   CHECK(fixture.recorder->without_cell == std::vector<std::string>{"2, such as acme/mail"});
 }
 
+TEST_CASE("jobs that no cell matches are counted once, although a dispatcher dies meanwhile") {
+  Fixture fixture;
+  fixture.submit("a");
+  fixture.submit("b");
+  fixture.commit_delay = milliseconds{20};
+  caf::anon_send(fixture.engine(), SubmitJob{fixture.request("c")});
+  fixture.run_all();  // Now the store lists no backlogs before its next commit.
+  const std::vector<CellRule> rules{rule("bolt", "*")};
+  caf::anon_send(fixture.engine(), Reconfigure{std::make_shared<const Routing>(rules), {}, {}});
+  caf::anon_send(fixture.engine(), CellRestarted{});
+  for (int commit = 0; commit < 3; ++commit) fixture.pass(milliseconds{20});
+  CHECK(fixture.recorder->without_cell == std::vector<std::string>{"3, such as acme/dns"});
+}
+
 TEST_CASE("jobs that no cell matches are not fetched repeatedly when they fill the window") {
   Fixture fixture;
   for (std::size_t i = 0; i <= DispatchQueue::Limits{}.jobs_max + 10; ++i) {
@@ -321,6 +346,7 @@ TEST_CASE("a job that is moved gets its instance even if the template has all it
   const auto answer = fixture.try_to_submit(job);
   REQUIRE(answer.refusal);
   CHECK(answer.refusal->kind == Refusal::Kind::too_many_cells);
+  CHECK(answer.refusal->cell == CellKey{"dyne", "*"});
   CHECK(answer.refusal->limit == 1);
   fixture.pass(milliseconds{1000});
   for (const auto id : waiting) fixture.succeed(id);

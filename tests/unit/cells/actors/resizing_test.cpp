@@ -12,6 +12,8 @@ TEST_CASE("a shrink never interrupts a running job, and starts none beyond the n
   const JobId d = engine.submit("d");
   engine.resize(1);
   CHECK(engine.calls->pending.size() == 3);
+  CHECK(engine.cell().pool.busy == 1);
+  CHECK(engine.cell().pool.retiring == 2);
   engine.succeed(a);
   engine.succeed(b);
   CHECK_FALSE(engine.call_of(d));  // One job still runs, and the target is one.

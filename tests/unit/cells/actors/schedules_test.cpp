@@ -377,6 +377,19 @@ TEST_CASE("a refused firing is tried again, and missed when the next one is due"
   CHECK(fixture.stored(desk.progress("s").last_job)->run_at == begin + 3 * minute);
 }
 
+TEST_CASE("a firing that is refused for a minute is tried again after ten seconds") {
+  Fixture fixture;
+  Desk desk{fixture};
+  desk.put("s", every(fixture, minute));
+  fixture.set_state(CellState::draining);
+  fixture.pass(minute);
+  REQUIRE(desk.outcomes->refused == 1);
+  fixture.pass(milliseconds{9999});
+  CHECK(desk.outcomes->refused == 1);
+  fixture.pass(milliseconds{1});
+  CHECK(desk.outcomes->refused == 2);
+}
+
 TEST_CASE("a full queue refuses the job of a schedule, and a place lets it in") {
   Fixture fixture;
   fixture.limit_jobs(1);
@@ -579,6 +592,7 @@ TEST_CASE("a client that is bound to a customer sees and changes only that custo
   CHECK(desk.ask<ScheduleAnswered>(DeleteSchedule{"bolt", "acme"}).outcome == Outcome::not_found);
   CHECK_FALSE(desk.ask<ScheduleDescribed>(DescribeSchedule{"bolt", "acme"}).schedule);
   CHECK(desk.ask<SchedulesListed>(ListSchedules{{}, 10, "acme"}).schedules.size() == 1);
+  CHECK_FALSE(desk.ask<SchedulesListed>(ListSchedules{{}, 1, "acme"}).more);
   CHECK(desk.find("bolt"));
   desk.configure({{"configured", of_bolt}});
   CHECK(desk.put("configured", every(fixture, minute), "acme").outcome == Outcome::not_found);

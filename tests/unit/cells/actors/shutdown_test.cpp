@@ -66,6 +66,21 @@ TEST_CASE("a shutdown waits for the attempts of a dispatcher that died meanwhile
   CHECK(engine.state(job) == JobState::queued);
 }
 
+TEST_CASE("an attempt that was being cancelled before the end of the grace is not handed back") {
+  Fixture engine{1};
+  engine.calls->ignores_aborts = true;
+  const JobId job = engine.submit("a");
+  REQUIRE(engine.cancel(job).accepted);
+  auto stopped =
+      engine.self()->request(engine.engine(), caf::infinite, ShutDown{milliseconds{500}});
+  engine.pass(milliseconds{500});
+  engine.end_call(job, outcome(CallOutcome::Kind::aborted));
+  REQUIRE(engine.self()->has_next_message());
+  stopped.receive([](const ShutdownCompleted& answer) { CHECK(answer.handed_back == 0); },
+                  [](const caf::error&) { FAIL("the shutdown failed"); });
+  CHECK(engine.state(job) == JobState::cancelled);
+}
+
 TEST_CASE("a shutdown is answered at once if the store fails to record a job that is handed back") {
   Fixture engine{1};
   engine.submit("a");

@@ -97,6 +97,8 @@ TEST_CASE("a cell runs more than its guarantee on what another leaves idle") {
   CHECK(cells.at(acme).pool.borrowed == 3);
   CHECK(cells.at(bolt).pool.lent == 3);
   CHECK(cells.at(bolt).pool.target == 3);
+  CHECK(engine.cell(acme).pool.borrowed == 3);
+  CHECK(engine.cell(bolt).pool.lent == 3);
   engine.check_sums();
 }
 
@@ -205,6 +207,21 @@ TEST_CASE("a slot that was borrowed for a worker outside goes where it is needed
     engine.pass(milliseconds{11'000});
   }
   CHECK(engine.cells().at(acme).pool.borrowed == 0);
+}
+
+TEST_CASE("a slot that was borrowed for a worker outside waits for the next request for 10 s") {
+  Cells engine{{rule("acme", 1, 4), rule("bolt", 1, {})}};
+  engine.submit_many("acme", 3, "vm");
+  const auto leases = engine.lease("host-1", 1);
+  REQUIRE(leases.size() == 1);
+  const auto borrowed = [&] { return engine.cells().at(acme).pool.borrowed; };
+  for (int beat = 0; beat < 11; ++beat) {
+    engine.pass(milliseconds{900});
+    REQUIRE(engine.extend(leases[0].job->lease).lease);
+    CHECK(borrowed() == 1);
+  }
+  engine.pass(milliseconds{100});
+  CHECK(borrowed() == 0);
 }
 
 TEST_CASE("a slot that was borrowed for a worker outside goes back once no job waits for one") {
@@ -441,6 +458,20 @@ TEST_CASE("after a start, nothing is granted before every cell has told what run
   for (const auto& holder : {holder_of_bolt, holder_of_acme}) {
     caf::anon_send_exit(caf::actor_cast<caf::actor>(holder), caf::exit_reason::kill);
   }
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
+  engine.run_all();
+}
+
+TEST_CASE("a cell that had joined before it was awaited holds up no other after a start") {
+  Fixture engine;
+  std::uint32_t of_acme = 0;
+  const auto desk = spawn_capacity_desk(engine.system());
+  const auto holder = engine.system().spawn(holding, &of_acme);
+  caf::anon_send(desk, CellJoined{acme, holder, {2, 2, 1}, 0});
+  caf::anon_send(desk, AwaitCells{{acme}});
+  engine.run_all();
+  CHECK(of_acme == 2);
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(holder), caf::exit_reason::kill);
   caf::anon_send_exit(caf::actor_cast<caf::actor>(desk), caf::exit_reason::kill);
   engine.run_all();
 }

@@ -70,3 +70,17 @@ TEST_CASE("a restart forgets the unfinished jobs in memory that were not kept") 
   CHECK(batch.stored == 3);
   CHECK(batch.forgotten == 1);
 }
+
+TEST_CASE("a job in memory that ended after it was last counted is not forgotten if it is kept") {
+  Batch batch;
+  BatchInMemory before;
+  before.stored = 2;
+  before.counts[JobState::queued] = 2;
+  count_in_memory(batch, before);
+  BatchInMemory kept;
+  kept.stored = 1;
+  kept.counts[JobState::succeeded] = 1;
+  forget_memory(batch, kept, at_ms(9));
+  CHECK(batch.forgotten == 1);
+  CHECK(total_of(batch) == 2);
+}

@@ -176,6 +176,13 @@ TEST_CASE("an operation that has begun is undone, unless the provider says that 
   }
 }
 
+TEST_CASE("a step that was cut short, and not tried again before the job expired, has failed") {
+  const Job job = expire_waiting(after(with_steps_done(1), Kind::handed_back), noon + 3s);
+  CHECK(states_of(job) == States{S::succeeded, S::failed, S::skipped});
+  CHECK(job.steps[1].finished_at == noon + 3s);
+  CHECK(undo_all(job) == Indexes{1, 0});
+}
+
 TEST_CASE("an undo may begin an operation, too") {
   Job job = after(with_steps_done(1), Kind::rejected);
   AttemptEnd begun = end_of(Kind::pending);

@@ -554,6 +554,8 @@ TEST_CASE("a job marked for cancellation is cancelled, however its attempt ends"
     const bool reported = kind == Kind::rejected || kind == Kind::retryable ||
                           kind == Kind::throttled || kind == Kind::unknown;
     CHECK(job.messages.size() == (reported ? 1 : 0));
+    const Message warning{noon + 1s, Severity::warning, "dns", "some message"};
+    if (reported) CHECK(job.messages[0] == warning);
     const bool known =
         succeeded || kind == Kind::rejected || kind == Kind::retryable || kind == Kind::throttled;
     CHECK(job.settle_until.has_value() != known);

@@ -195,6 +195,25 @@ TEST_CASE("a pause ends with the protection") {
   CHECK(guard.available(start) == 1);
 }
 
+TEST_CASE("a pause goes on under other limits") {
+  ServiceGuard guard{concurrency(2)};
+  guard.take(lease(1), false, start);
+  end(guard, 1, pause_of(300ms), 0ms);
+  guard.change(concurrency(3));
+  CHECK(guard.paused_until(start) == start + 300ms);
+}
+
+TEST_CASE("a probe is the only one although the circuit's policy changes meanwhile") {
+  ServiceGuard guard{circuit(1)};
+  guard.take(lease(1), false, start);
+  end(guard, 1, failing, 0ms);
+  guard.take(lease(2), true, start + 500ms);
+  guard.change(circuit(2));
+  CHECK(guard.available(start + 600ms) == 0);
+  end(guard, 2, alive, 600ms);
+  CHECK(guard.circuit(start + 600ms) == CircuitState::closed);
+}
+
 TEST_CASE("without protection, nothing is counted") {
   ServiceGuard guard{concurrency(1)};
   guard.take(lease(1), false, start);

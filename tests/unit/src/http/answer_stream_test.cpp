@@ -322,15 +322,49 @@ TEST_CASE("a stop ends streams properly and at once") {
   CHECK(server.server.connections() == 0);
 }
 
-TEST_CASE("a stream that begins during a stop ends properly and at once") {
-  EventServer server;
+/// A stop that has begun: it has closed an idle connection.
+std::future<void> begin_stop(TestServer& server) {
   auto idle = server.connect();
   REQUIRE(idle.send(request_text("GET", "/hello")));
   REQUIRE(idle.receive());
+  auto stopped = std::async(std::launch::async, [&] { server.server.stop(milliseconds(20'000)); });
+  CHECK(idle.ends());
+  return stopped;
+}
+
+TEST_CASE("a stop leaves a stream that has an end of its own the time to reach it") {
+  EventServer server;
+  server.options.on_taken = [](std::uint64_t) {};
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  REQUIRE(client.receive(true));
+  const auto stopped = begin_stop(server);
+  CHECK(stream.write("the last"));
+  stream.end();
+  CHECK(client.receive_chunk() == "the last");
+  CHECK(client.receive_chunk() == "");
+  CHECK(client.ends());
+  client.shut_down_writing();
+}
+
+TEST_CASE("a stop ends an endless stream, even one that is told when it was taken") {
+  EventServer server;
+  server.options.on_taken = [](std::uint64_t) {};
+  server.options.endless = true;
+  auto client = server.connect();
+  const auto stream = server.begin(client);
+  REQUIRE(client.receive(true));
+  const auto stopped = begin_stop(server);
+  CHECK(client.receive_chunk() == "");
+  CHECK_FALSE(stream.connected());
+  client.shut_down_writing();
+}
+
+TEST_CASE("a stream that begins during a stop ends properly and at once") {
+  EventServer server;
   auto client = server.connect();
   const auto parked = server.park(client);
-  auto stopped = std::async(std::launch::async, [&] { server.server.stop(milliseconds(10'000)); });
-  CHECK(idle.ends());
+  auto stopped = begin_stop(server);
   const auto stream = parked.begin_stream(events("first"));
   CHECK(client.receive(true)->headers.at("connection") == "close");
   CHECK(client.receive_chunk() == "first");
@@ -437,6 +471,16 @@ TEST_CASE("a stream that ends with less than it announced closes its connection"
   stream.end();
   CHECK(client.receive_to_end().value_or("hello") == "hello");
   CHECK_FALSE(stream.connected());
+}
+
+TEST_CASE("a stream that ends with more than it announced closes its connection") {
+  MeasuredServer server{5};
+  auto client = server.connect();
+  const auto stream = server.begin(client, "X-First: hello\r\n");
+  REQUIRE(client.receive(true));
+  stream.write("!");
+  stream.end();
+  CHECK(eventually([&] { return server.server.connections() == 0; }));
 }
 
 TEST_CASE("the next piece is requested once the last was sent, however slow the client is") {

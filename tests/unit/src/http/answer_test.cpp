@@ -49,5 +49,11 @@ TEST_CASE("an answer begins with its status and the reason phrase of that status
   }
 }
 
+TEST_CASE("answers of one thread have the date of their own second") {
+  const auto message = [] { return serialise(plain(200, ""), {}); };
+  const auto first = message();
+  CHECK(eventually([&] { return message() != first; }));
+}
+
 }  // namespace
 }  // namespace celld::http::test

@@ -279,6 +279,34 @@ TEST_CASE("an invalid status becomes a 500") {
   CHECK(client.receive()->body == "hello");
 }
 
+TEST_CASE("a refusal keeps the Allow of its maker") {
+  Server server({}, [](int status, std::string detail, const std::string&) {
+    auto made = plain(status, std::move(detail));
+    made.headers = {{"allow", "GET, HEAD"}};
+    return made;
+  });
+  server.handle("GET", "/here", [](const Request&, const Responder&) {});
+  const auto port = server.bind("127.0.0.1", 0).first;
+  server.start();
+  Client client(port);
+  REQUIRE(client.send(request_text("PUT", "/here", {}, "Connection: close\r\n")));
+  const auto text = client.receive_to_end().value_or("");
+  CHECK(text.starts_with("HTTP/1.1 405 "));
+  CHECK(text.find("\r\nallow: GET, HEAD\r\n") != std::string::npos);
+  CHECK(text.find("\r\nAllow: ") == std::string::npos);
+}
+
+TEST_CASE("a refusal has its status even if its maker throws") {
+  Server server({}, [](int, std::string, const std::string&) -> Response { throw 1; });
+  const auto port = server.bind("127.0.0.1", 0).first;
+  server.start();
+  Client client(port);
+  REQUIRE(client.send(request_text("GET", "/nowhere")));
+  const auto answer = client.receive();
+  REQUIRE(answer);
+  CHECK(answer->status == 404);
+}
+
 TEST_CASE("headers arrive as sent, and none of them sets the client's address") {
   RunningServer server;
   REQUIRE(server.ask(request_text("GET", "/seen?b=1&a=x%20y+z&b=%26&c", {},
@@ -292,6 +320,24 @@ TEST_CASE("headers arrive as sent, and none of them sets the client's address") 
   CHECK_FALSE(request->header("absent"));
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   CHECK(request->query == Pairs{{"b", "1"}, {"a", "x y z"}, {"b", "&"}, {"c", ""}});
+}
+
+TEST_CASE("an empty part of a query is no parameter") {
+  RunningServer server;
+  REQUIRE(server.ask(request_text("GET", "/seen?&a=1&&b=2&")));
+  const auto request = server.seen.take();
+  REQUIRE(request);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  CHECK(request->query == Pairs{{"a", "1"}, {"b", "2"}});
+}
+
+TEST_CASE("the value of a parameter may have equals signs") {
+  RunningServer server;
+  REQUIRE(server.ask(request_text("GET", "/seen?a=b=c&d==")));
+  const auto request = server.seen.take();
+  REQUIRE(request);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  CHECK(request->query == Pairs{{"a", "b=c"}, {"d", "="}});
 }
 
 TEST_CASE("a plus sign in a query is a space, and an escaped one is a plus sign") {

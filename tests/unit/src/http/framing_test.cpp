@@ -135,6 +135,8 @@ std::vector<Refused> refused_requests() {
        post_with("Transfer-Encoding: chunked\r\n", "0\r\n" + std::string(5000, 'x')), 400},
       {"a trailer of too many fields",
        post_with("Transfer-Encoding: chunked\r\n", "0\r\n" + field + field + field + "\r\n"), 400},
+      {"a bare CR in a trailer",
+       post_with("Transfer-Encoding: chunked\r\n", "0\r\nA: b\rC: d\r\n\r\n"), 400},
       {"a malformed trailer", post_with("Transfer-Encoding: chunked\r\n", "0\r\nno field\r\n\r\n"),
        400},
   };

@@ -77,6 +77,22 @@ TEST_CASE("a request target above its limit gets a 414, even if it never ends") 
       200);
 }
 
+/// The status of the answer to a request whose target has this length.
+int status_of_target(const std::string& method, std::size_t bytes) {
+  std::string target = "/hello?";
+  target.resize(bytes, 'a');
+  return RunningServer{}.ask(request_text(method, target)).value().status;
+}
+
+TEST_CASE("the limit on request targets is exact") {
+  CHECK(status_of_target("GET", 4096) == 200);
+  CHECK(status_of_target("GET", 4097) == 414);
+}
+
+TEST_CASE("the longest method takes nothing of the limit on request targets") {
+  CHECK(status_of_target(std::string(32, 'X'), 4096) == 405);
+}
+
 TEST_CASE("a path of maximum length is matched") {
   TestServer server;
   server.server.handle("GET", "/long/{}", [](const Request& request, const Responder& responder) {
@@ -98,6 +114,17 @@ TEST_CASE("a head above its limits gets a 431, even if it never ends") {
   CHECK(server.ask(many + "\r\n")->status == 431);
   many.resize(many.size() - 6);
   CHECK(server.ask(many + "\r\n")->status == 200);
+}
+
+TEST_CASE("the limit on heads is exact") {
+  const RunningServer server;
+  const auto status = [&](std::size_t head_bytes) {
+    std::string head = "GET /hello HTTP/1.1\r\nHost: x\r\nA: ";
+    head.resize(head_bytes - 4, 'a');
+    return server.ask(head + "\r\n\r\n").value().status;
+  };
+  CHECK(status(16 << 10) == 200);
+  CHECK(status((16 << 10) + 1) == 431);
 }
 
 TEST_CASE("a body above its limit gets a 413 that reaches a client that keeps sending") {
@@ -183,6 +210,17 @@ TEST_CASE("a body of exactly the limit is accepted") {
   const RunningServer server;
   const std::string body(1 << 20, 'a');
   CHECK((server.ask(request_text("POST", "/echo", body))->body == body));
+}
+
+TEST_CASE("a body in chunks that has exactly the limit is accepted") {
+  const RunningServer server;
+  const std::string half(1 << 19, 'a');
+  const auto answer =
+      server.ask("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n80000\r\n" +
+                 half + "\r\n80000\r\n" + half + "\r\n0\r\n\r\n");
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+  CHECK((answer->body == half + half));
 }
 
 TEST_CASE("a slow head and a slow body get a 408") {
@@ -280,7 +318,7 @@ TEST_CASE("a client above the connection limit gets a 503 with Retry-After") {
 
 TEST_CASE("the connections that get a 503 have a limit too, and others end without an answer") {
   Limits limits;
-  limits.connections_max = 1;
+  limits.connections_max = 8;  // An eighth of this and 8 may be refused at a time.
   TestServer server(limits);
   Events<bool> begun;
   std::promise<void> connected;
@@ -292,15 +330,17 @@ TEST_CASE("the connections that get a 503 have a limit too, and others end witho
         responder.answer(plain(200, "waited"));
       });
   server.start();
+  std::vector<Client> idle;
+  for (int i = 0; i < 7; ++i) idle.push_back(server.connect());
   auto served = server.connect();
   REQUIRE(served.send(request_text("GET", "/wait")));
   REQUIRE(begun.take());
   std::vector<Client> refused;
-  for (int i = 0; i < 9; ++i) refused.push_back(server.connect());
+  for (int i = 0; i < 10; ++i) refused.push_back(server.connect());
   connected.set_value();
   CHECK(refused.back().ends());
   refused.pop_back();
-  for (auto& client : refused) CHECK(client.receive()->status == 503);
+  for (auto& client : refused) CHECK(client.receive().value().status == 503);
   CHECK(served.receive()->body == "waited");
 }
 
@@ -397,11 +437,14 @@ TEST_CASE("a large body that gets no memory within the body timeout gets a 503 w
   limits.threads = 2;  // The handlers of both holders run at the same time.
   HoldingServer server(limits);
   server.start();
-  // While its handler runs, each holds memory for a body of the largest size. The server runs the
-  // handler of a smaller body on its own thread.
+  // While its handler runs, each holds memory for a body of the largest size, even if its
+  // connection has had another large body before. The server runs the handler of a smaller body on
+  // its own thread.
   std::vector<Client> holders;
   for (int i = 0; i < 2; ++i) {
     holders.push_back(server.connect());
+    REQUIRE(holders.back().send(request_text("POST", "/echo", std::string(0x8000, 'a'))));
+    REQUIRE(holders.back().receive().value().status == 200);
     REQUIRE(
         holders.back().send("POST /hold HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                             "8000\r\n" +

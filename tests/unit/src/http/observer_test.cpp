@@ -1,7 +1,10 @@
 // What a server reports to its observer.
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "src/http/server_observer.hpp"
 #include "tests/unit/catch.hpp"
@@ -26,6 +29,18 @@ class Recorder : public ServerObserver {
   Events<int> refusals;
 };
 
+/// Never answers, and throws when data arrives.
+class BrokenSink : public BodySink {
+ public:
+  explicit BrokenSink(Responder responder) : responder_(std::move(responder)) {}
+  bool on_data(std::string_view /*piece*/) override { throw 1; }
+  void on_end() override {}
+  void on_abort() override {}
+
+ private:
+  const Responder responder_;
+};
+
 struct ObservedServer : TestServer {
   explicit ObservedServer(Limits limits = {}) : TestServer(limits) {
     server.observe(recorder);
@@ -41,13 +56,19 @@ struct ObservedServer : TestServer {
                            responder.answer(plain(200, "without a sink"));
                            return nullptr;
                          });
+    server.handle_stream("POST", "/broken",
+                         [](const Request&, Responder responder, const std::shared_ptr<BodyFlow>&) {
+                           return std::make_unique<BrokenSink>(std::move(responder));
+                         });
     server.handle("GET", "/throw", [](const Request&, const Responder&) { throw 1; });
     start();
   }
 
-  void expect(const std::string& request, const std::string& endpoint, int status) {
+  /// `rest`: further fields, the empty line, and the body.
+  void expect(const std::string& request, const std::string& endpoint, int status,
+              const std::string& rest = "\r\n") {
     auto client = connect();
-    REQUIRE(client.send(request + " HTTP/1.1\r\nHost: x\r\n\r\n"));
+    REQUIRE(client.send(request + " HTTP/1.1\r\nHost: x\r\n" + rest));
     const auto reported = recorder->answers.take();
     REQUIRE(reported);
     CHECK(std::get<0>(*reported) == endpoint);
@@ -70,6 +91,18 @@ TEST_CASE("an observer receives each answer with its endpoint, never with its pa
   server.expect("GET /no/such/path", "none", 404);
   server.expect("PUT /hello", "none", 405);
   CHECK(server.recorder->refusals.size() == 0);
+}
+
+TEST_CASE("an observer receives the endpoint of a streamed request whose sink throws") {
+  ObservedServer server;
+  server.expect("POST /broken", "POST /broken", 500, "Content-Length: 9\r\n\r\na");
+}
+
+TEST_CASE("an observer receives the endpoint of a streamed request whose client pauses too long") {
+  Limits limits;
+  limits.body_timeout = milliseconds(100);
+  ObservedServer server{limits};
+  server.expect("POST /broken", "POST /broken", 408, "Content-Length: 9\r\n\r\n");
 }
 
 TEST_CASE("an observer receives the duration of an answer that had to wait") {

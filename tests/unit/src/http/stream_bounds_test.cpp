@@ -57,16 +57,18 @@ TEST_CASE("nothing is sent of what a stream had kept when it kept too much") {
   Limits limits;
   limits.stream_backlog_bytes_max = 4;
   TestServer server(limits);
-  server.server.handle("GET", "/much", [](const Request&, const Responder& responder) {
+  Events<bool> kept;
+  server.server.handle("GET", "/much", [&](const Request&, const Responder& responder) {
     const auto stream = responder.begin_stream(events());
-    stream.write("####");  // Kept at least until this handler returns.
-    stream.write("#");
+    // All of it is kept at least until this handler returns.
+    for (const auto* piece : {"##", "##", "#"}) kept.put(stream.write(piece));
   });
   server.start();
   auto client = server.connect();
   REQUIRE(client.send(request_text("GET", "/much")));
   const auto received = client.receive_to_end();
   REQUIRE(received);
+  for (const bool expected : {true, true, false}) CHECK(kept.take() == expected);
   CHECK(received->find('#') == std::string::npos);
   CHECK_FALSE(received->ends_with("\r\n0\r\n\r\n"));  // The stream is cut off.
 }

@@ -138,6 +138,20 @@ TEST_CASE("a streamed body may have a length, and may be empty") {
   CHECK(client.receive()->body == "hello");
 }
 
+TEST_CASE("a streamed request without a body to wait for gets no 100") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/stream", {}, "Expect: 100-continue\r\n")));
+  CHECK(client.receive().value().status == 200);
+}
+
+TEST_CASE("a streamed request that is sent with its body gets no 100") {
+  StreamServer server;
+  auto client = server.connect();
+  REQUIRE(client.send(request_text("POST", "/stream", "x", "Expect: 100-continue\r\n")));
+  CHECK(client.receive().value().status == 200);
+}
+
 TEST_CASE("after a streamed body, the connection closes if the request asked for it") {
   StreamServer server;
   auto client = server.connect();
@@ -188,6 +202,26 @@ TEST_CASE("a paused sink holds its client back, and continues where it stopped")
   REQUIRE(client.send(unsent + "0\r\n\r\n"));
   CHECK(client.receive()->body == std::to_string(sent.size()));
   CHECK((server.record.body == sent));
+}
+
+TEST_CASE("a sink that has paused twice gets no more until it has resumed twice") {
+  Limits limits;
+  limits.threads = 1;
+  StreamServer server(limits);
+  server.record.pauses = true;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("first")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "paused");
+  server.record.pauses = false;
+  server.record.flow->pause();
+  REQUIRE(client.send(chunk("last") + "0\r\n\r\n"));
+  server.record.flow->resume();
+  // Its body is so large that the thread of the sink runs the handler, after what it had to do.
+  REQUIRE(server.ask(request_text("POST", "/echo", std::string(0x8000, 'a'))));
+  CHECK(server.record.bytes == 5);
+  server.record.flow->resume();
+  CHECK(client.receive().value().body == "9");
 }
 
 /// Whether a body is served whose sink is paused for three of these body timeouts while the server
@@ -299,6 +333,18 @@ TEST_CASE("a client that stalls gets a 408, and its stream is aborted") {
   REQUIRE(server.record.events.take() == "open");
   CHECK(client.receive()->status == 408);
   check_aborted(server.record);
+}
+
+TEST_CASE("a client that stalls gets a 408, even if its sink wants no more") {
+  Limits limits;
+  limits.body_timeout = milliseconds(200);
+  StreamServer server(limits);
+  server.record.enough_after = 3;
+  auto client = server.connect();
+  REQUIRE(client.send(chunked_head + chunk("abc")));
+  REQUIRE(server.record.events.take() == "open");
+  REQUIRE(server.record.events.take() == "freed");
+  CHECK(client.receive().value().status == 408);
 }
 
 TEST_CASE("a sink may answer a client that paused for too long, in its own time") {

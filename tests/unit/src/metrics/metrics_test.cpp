@@ -177,6 +177,24 @@ TEST_CASE("undos that fail for good are counted by service") {
   CHECK(has_line(metrics.text({}, {}), R"~(celld_undo_failures_total{service="dns"} 1)~"));
 }
 
+TEST_CASE("an undo that fails for good is counted at its own service, whichever comes next") {
+  Metrics metrics{{"dns", "mail"}, "1.2.3"};
+  cells::JobSpec spec;
+  spec.services = {"dns", "mail"};
+  cells::Job before;
+  before.spec = std::make_shared<const cells::JobSpec>(std::move(spec));
+  before.steps.resize(2);
+  before.step = 1;
+  before.error = cells::JobError{};
+  cells::Job after = before;
+  after.step = 0;
+  after.steps[1].state = cells::StepState::undo_failed;
+  metrics.engine().lease_ended(before, after, AbortCause::none);
+  const auto text = metrics.text({}, {});
+  CHECK(has_line(text, R"~(celld_undo_failures_total{service="mail"} 1)~"));
+  CHECK(has_line(text, R"~(celld_undo_failures_total{service="dns"} 0)~"));
+}
+
 TEST_CASE("requests are counted by endpoint and status class") {
   Metrics metrics{{}, "1.2.3"};
   auto& http = metrics.http();
@@ -252,6 +270,19 @@ TEST_CASE("cells with a label are exported one by one, and the others as a sum")
   CHECK(has_line(text, "celld_slots_lent" + others + "} 9"));
   CHECK(has_line(text, R"~(celld_cells{state="active"} 3)~"));
   CHECK(has_line(text, R"~(celld_cells{state="paused"} 1)~"));
+}
+
+TEST_CASE("all of its unfinished jobs make a cell busy, not only those in its queue") {
+  CellTallies tallies{{1, 100}};
+  CellSurvey survey;
+  survey.add(status("idle", 0), tallies);  // Takes the label.
+  auto busy = status("busy", 0);
+  busy.queue.counts[cells::JobState::running] = 50;
+  survey.add(busy, tallies);
+  tallies.rank();
+  const auto labelled = tallies.snapshot().labelled;
+  REQUIRE(labelled.size() == 1);
+  CHECK(labelled[0].first.customer == "busy");
 }
 
 TEST_CASE("cells are counted by their state") {

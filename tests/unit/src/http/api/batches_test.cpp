@@ -442,7 +442,7 @@ TEST_CASE("a line that fits no configured service is no job either if it was del
   line.replace(line.find(R"(["dns"])"), 7, R"(["gone"],"idempotency_key":"k")");
   const auto answer = post_lines(daemon, line);
   CHECK(only_replay == std::vector<bool>{true, true});
-  CHECK(answer.body["rejected"] == 1);
+  REQUIRE(answer.body["rejected"] == 1);
   CHECK(answer.body["stopped_at_line"].is_null());
   CHECK(answer.body["errors"][0]["type"] == "/problems/invalid-job");
 }

@@ -27,6 +27,10 @@ TEST_CASE("without parameters a list has the newest fifty") {
   CHECK(list.before == 0);
   CHECK_FALSE(list.filter.customer);
   CHECK(std::get<cells::ListCells>(parse_cell_query({})).limit == 50);
+  CHECK(std::get<cells::ListBatches>(parse_batch_query({})).limit == 50);
+  CHECK(std::get<cells::ListSchedules>(parse_schedule_query({})).limit == 50);
+  CHECK(std::get<ListServicesByName>(parse_service_query({})).limit == 50);
+  CHECK(std::get<cells::ListLeases>(parse_lease_query({})).limit == 50);
 }
 
 TEST_CASE("every filter is read") {

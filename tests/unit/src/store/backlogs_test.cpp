@@ -181,6 +181,35 @@ TEST_CASE("an id is never assigned again, so that a name can be remembered by it
   }
 }
 
+TEST_CASE("a name that stays because its id is the greatest goes when another one is greater") {
+  SqliteUnderTest under_test{merged_often()};
+  Client client{under_test};
+  JobId id = 0;
+  // So many changes that the counts are merged, and what is unused is removed.
+  const auto insert_jobs_of = [&](const std::string& customer) {
+    for (std::size_t change = 0; change <= changes_max; ++change) {
+      client.ask(InsertJob{sketch_job({.id = ++id,
+                                       .entity = std::to_string(id),
+                                       .customer = customer,
+                                       .cell = {customer, "*"}})});
+    }
+  };
+  insert_jobs_of("a");
+  run(client, insert(client, 100));
+  prune(client);
+  insert_jobs_of("a");
+  const bool restarts = GENERATE(false, true);
+  if (restarts) under_test.reopen();
+  for (const std::string table : {"cells", "origins"}) {
+    CHECK(rows(under_test, table + " WHERE customer = 'c100'") == 1);
+  }
+  insert_jobs_of("b");
+  for (const std::string table : {"cells", "origins"}) {
+    INFO(table);
+    CHECK(rows(under_test, table + " WHERE customer = 'c100'") == 0);
+  }
+}
+
 TEST_CASE("a reopened job counts again for a customer without others") {
   SqliteUnderTest under_test{merged_often()};
   Client client{under_test};

@@ -182,5 +182,14 @@ TEST_CASE("a copy is made and read through messages, and can be dropped or repla
   }
   CHECK(error.find("a newer backup request replaced this one") != std::string::npos);
   CHECK(read().size() == made.bytes);
+  // A read that comes during a copy is refused, and disturbs nothing.
+  for (error.clear(); error.empty();) {
+    auto making = self->request(maker, std::chrono::seconds{60}, MakeBackup{});
+    read();
+    making.receive([&](const BackupMade& answer) { made = answer; },
+                   [&](const caf::error& failed) { FAIL(system.render(failed)); });
+  }
+  CHECK(error.find("no copy") != std::string::npos);
+  CHECK(read().size() == made.bytes);
   caf::anon_send_exit(maker, caf::exit_reason::user_shutdown);
 }

@@ -310,6 +310,9 @@ TEST_CASE("a log whose header was being replaced lacks nothing that the database
     const auto older = log.whole.substr(wal_header_bytes, log.ends[0] * frame_bytes);
     CHECK_FALSE(log.lost(cut + older, log.checkpointed));
   }
+  SECTION("no frames, so that nothing was committed") {
+    CHECK_FALSE(log.lost(cut.substr(0, wal_header_bytes)));
+  }
   SECTION("frames that were never committed") {
     const auto committed = wal_header_bytes + log.ends[log.ends.size() - 2] * frame_bytes;
     REQUIRE(log.ends.back() - log.ends[log.ends.size() - 2] > 1);

@@ -132,6 +132,17 @@ TEST_CASE("AdvanceDue lists expired jobs in every waiting state but does not cha
   });
 }
 
+TEST_CASE("a scheduled job that can expire is queued at its time, and expires only later") {
+  with_each_store([](Client& client, StoreUnderTest&) {
+    client.ask(InsertJob{sketch_job({.id = 1, .run_at = at_ms(50), .expires_at = at_ms(60)})});
+    CHECK(client.ask(LoadCell{acme_cell}).next_due == at_ms(50));
+    const auto done = client.ask(AdvanceDue{acme_cell, at_ms(50), 100, 10});
+    CHECK(ids(done.runnable) == Ids{1});
+    CHECK(done.expired.empty());
+    CHECK(done.next_due == at_ms(60));
+  });
+}
+
 TEST_CASE("a limit cuts the work short, and next_due shows it") {
   with_each_store([](Client& client, StoreUnderTest&) {
     for (JobId id = 1; id <= 5; ++id) {

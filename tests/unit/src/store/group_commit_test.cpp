@@ -110,6 +110,28 @@ TEST_CASE("the ends of jobs count in the bytes of a commit") {
   CHECK(store.disk->commits() == before + 3);  // Three, three, and one.
 }
 
+TEST_CASE("claims count in the bytes of a commit") {
+  const auto claimed = [](JobId id) { return running(Store::job(id), {1, id}); };
+  Store store{3 * approximate_bytes(*claimed(1))};
+  for (JobId id = 1; id <= 7; ++id) store.insert(id);
+  const auto before = store.disk->commits();
+  for (JobId id = 1; id <= 7; ++id) store.send(ClaimJob{claimed(id)});
+  store.run();
+  CHECK(store.disk->commits() == before + 2);  // Three, three, and one that still waits.
+}
+
+TEST_CASE("schedules count in the bytes of a commit") {
+  const auto named = [](const std::string& name) {
+    Schedule schedule;
+    schedule.name = name;
+    return schedule;
+  };
+  Store store{3 * approximate_bytes(named("1"))};
+  for (int i = 1; i <= 7; ++i) store.send(SaveSchedule{named(std::to_string(i))});
+  store.run();
+  CHECK(store.disk->commits() == 3);  // Three, three, and one.
+}
+
 TEST_CASE("an end alone is committed at once unless a submission had to wait for one before") {
   Store store;
   for (JobId id = 1; id <= 3; ++id) {
@@ -189,6 +211,31 @@ TEST_CASE("a timer that had to wait for an end makes no end wait") {
   store.end(1);
   store.disk->on_commit = nullptr;
   store.insert(2);
+  store.end(2);
+  CHECK(store.shows_end(2));
+}
+
+TEST_CASE("a group that is committed because it is full does not cut the next one short") {
+  Store store{3 * approximate_bytes(*Store::job(1))};
+  store.disk->on_commit = [&](const JobPtr&, const Job& after) {
+    if (after.id == 3) store.send_insert(5);
+  };
+  // Job 4 begins the next group before the message that would have committed the first one.
+  for (JobId id = 1; id <= 4; ++id) store.send_insert(id);
+  store.run();
+  CHECK(store.disk->commits() == 2);
+}
+
+TEST_CASE("an end that shared its commit makes no later end wait") {
+  Store store;
+  store.insert(1);
+  store.disk->on_commit = [&](const JobPtr&, const Job& after) {
+    if (is_ended(after.state)) store.send_insert(3);
+  };
+  store.send_insert(2);
+  store.end(1);
+  store.disk->on_commit = nullptr;
+  REQUIRE(store.disk->commits() == 3);
   store.end(2);
   CHECK(store.shows_end(2));
 }

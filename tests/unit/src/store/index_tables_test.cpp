@@ -118,6 +118,27 @@ TEST_CASE("a commit retires two keys for each job that came, unless they are too
   CHECK(database.count("keys") == 6000);
 }
 
+TEST_CASE("an index that the writer does not search keeps more partitions") {
+  const auto partitions_without_retiring = [](bool is_searched) {
+    KeysInMemory database;
+    const WriteLimits limits{
+        .partition_jobs = 10, .partitions_max = 2, .partitions_per_list = 3, .retired_min = 1};
+    IndexTables tables{
+        database.connection, {"keys", "keys_by_part", is_searched, key_columns}, limits};
+    std::int64_t partitions = 0;
+    for (std::int64_t job = 0; database.count("keys") == 0; ++partitions) {
+      tables.start_generation(10, job);
+      for (int key = 1; key <= 10; ++key) tables.insert(make_key(key, job + key, job + key));
+      job += 10;
+      tables.end_generation();
+      tables.tend(10);
+    }
+    return partitions - 1;
+  };
+  CHECK(partitions_without_retiring(true) == 2);
+  CHECK(partitions_without_retiring(false) == 6);
+}
+
 TEST_CASE("an index without partitions has all its keys in its table") {
   KeysInMemory database;
   IndexTables tables{database.connection, form_without_partitions, {}};

@@ -64,6 +64,19 @@ TEST_CASE("kept jobs come back as they were, with their keys and lines") {
   CHECK(again.apply(FetchRunnable{acme_cell, "acme", false, 1, 9}).customers[0].jobs.size() == 1);
 }
 
+TEST_CASE("a kept job is still the follower of a failed one") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "kept";
+  MemoryJobs jobs;
+  const auto first = in_memory(sketch_job({.id = 1}));
+  jobs.apply(InsertJob{first});
+  jobs.apply(InsertJob{in_memory(sketch_job({.id = 2}))});
+  jobs.apply(RecordJob{{}, ended(first, JobState::failed)});
+  REQUIRE(jobs.find(2)->failed_ahead == 2);
+  REQUIRE(write_kept_jobs(path, content_of(jobs), keep_all).empty());
+  CHECK(*read_back(path).jobs.at(2).job == *jobs.find(2));
+}
+
 TEST_CASE("places above all ids are known after a start") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() / "kept";

@@ -58,8 +58,8 @@ TEST_CASE("the messages, the error and the worker of a job count") {
   const auto one = a_job(1);
   const auto with = [&](auto change) { return memory_bytes(*changed(one, change)); };
   const std::string text(4000, 'x');
-  CHECK(with([&](Job& job) { job.messages.assign(100, {at_ms(1), Severity::info, "dns", text}); }) >
-        memory_bytes(*one) + 400'000);
+  CHECK(with([&](Job& job) { job.messages.assign(100, {at_ms(1), Severity::info, text, text}); }) >
+        memory_bytes(*one) + 800'000);
   CHECK(with([&](Job& job) { job.error = JobError{text, text, text}; }) >
         memory_bytes(*one) + 12'000);
   CHECK(with([&](Job& job) { job.steps[0].worker = text; }) > memory_bytes(*one) + 4000);
@@ -192,4 +192,19 @@ TEST_CASE("a budget forgets a cell, and its bound, with its last job") {
   CHECK(budget.excess(acme_cell).empty());
   CHECK(budget.room_for(*a_job(4), 2 * size).full);
   CHECK(budget.excess(acme_cell) == Ids{1});
+}
+
+TEST_CASE("the lane of a job counts twice, since its name is in an index as well") {
+  const auto bytes = [](const std::string& lane) {
+    return memory_bytes(*sketch_job({.id = 1, .lane = lane}));
+  };
+  CHECK(bytes(std::string(1000, 'x')) >= bytes("") + 2000);
+}
+
+TEST_CASE("the services of a job count") {
+  const auto bytes = [](const std::vector<std::string>& services) {
+    return memory_bytes(*sketch_job({.id = 1, .services = services}));
+  };
+  const std::string name(100, 'x');
+  CHECK(bytes(std::vector(10, name)) > bytes({name}) + 9 * (sizeof(Step) + sizeof name + 100));
 }

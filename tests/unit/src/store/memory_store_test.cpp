@@ -110,6 +110,14 @@ TEST_CASE("a failed commit fails every later request and is reported once") {
   simulated.coordinator->run();
   CHECK(notes->answered == Ids{1});
   CHECK(notes->refused == 3);
+  bool is_counted = false;
+  {
+    caf::scoped_actor self{*simulated.system};
+    auto counted = self->request(simulated.store, std::chrono::seconds{1}, CountNeeds{{"dns"}});
+    simulated.coordinator->run();
+    counted.receive([&](const NeedsCounted&) { is_counted = true; }, [](const caf::error&) {});
+  }
+  CHECK_FALSE(is_counted);
   CHECK(fatal == 1);
   CHECK(disk->jobs().size() == (lands ? 3 : 1));
   caf::anon_send_exit(client, caf::exit_reason::kill);

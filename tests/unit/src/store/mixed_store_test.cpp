@@ -420,14 +420,25 @@ TEST_CASE("the bound of all jobs in memory holds over the cells") {
 /// A store of both kinds that handles requests only once an answer is wanted.
 class OnDemand {
  public:
+  explicit OnDemand(const MemoryStoreOptions& of_disk = {})
+      : store_(spawn_mixed_store(
+            system_, std::make_shared<SharedMemory>(unbounded),
+            spawn_memory_store(system_, std::make_shared<MemoryDisk>(), of_disk))) {}
   ~OnDemand() {
-    caf::anon_send_exit(store_, caf::exit_reason::kill);
-    scheduler_.run();
+    end();
+    scheduler_.clock().cancel_all();
   }
+  OnDemand(const OnDemand&) = delete;
+  OnDemand& operator=(const OnDemand&) = delete;
 
   template <class Question>
   auto request(Question question) {
-    return self_->request(store_, caf::infinite, std::move(question));
+    return self_->request(store_, patience, std::move(question));
+  }
+  void end() {
+    scheduler_.run();
+    caf::anon_send_exit(store_, caf::exit_reason::kill);
+    scheduler_.run();
   }
   template <class Answer, class Pending>
   Answer answer_to(Pending& pending) {
@@ -437,8 +448,19 @@ class OnDemand {
                     [&](const caf::error& error) { FAIL(system_.render(error)); });
     return answer;
   }
+  /// After `end`.
+  template <class Answer, class Pending>
+  caf::error error_of(Pending& pending) {
+    scheduler_.advance_time(patience);  // For a question without any answer.
+    caf::error error;
+    pending.receive([](const Answer&) { FAIL("the store has ended"); },
+                    [&](const caf::error& received) { error = received; });
+    return error;
+  }
 
  private:
+  static constexpr std::chrono::minutes patience{1};
+
   struct Config : caf::actor_system_config {
     Config() { set("scheduler.policy", caf::atom("testing")); }
   };
@@ -447,10 +469,16 @@ class OnDemand {
   caf::actor_system system_{config_};
   caf::scheduler::test_coordinator& scheduler_ =
       dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
-  JobStore store_ = spawn_mixed_store(system_, std::make_shared<SharedMemory>(unbounded),
-                                      spawn_memory_store(system_, std::make_shared<MemoryDisk>()));
+  JobStore store_;
   caf::scoped_actor self_{system_};
 };
+
+/// The disk answers nothing once it has something to commit.
+MemoryStoreOptions slow_disk() {
+  MemoryStoreOptions options;
+  options.commits.commit_delay = [] { return std::chrono::hours{1}; };
+  return options;
+}
 
 TEST_CASE("a job that found no room after its schedule had advanced is added once, when there is") {
   OnDemand store;
@@ -549,4 +577,52 @@ TEST_CASE("the mixed store ends when the other store ends") {
   caf::anon_send_exit(other, caf::exit_reason::user_shutdown);
   self->wait_for(store);
   SUCCEED("it has ended");
+}
+
+TEST_CASE("a store that ends answers a submission that waits for the disk") {
+  OnDemand store{slow_disk()};
+  store.request(InsertJob{acme(1), {}, 0});
+  auto asks_first = store.request(keyed(bolt(2), "k"));
+  store.end();
+  CHECK(store.error_of<JobInserted>(asks_first) == caf::sec::request_receiver_down);
+}
+
+TEST_CASE("a store that ends answers a submission that waits for the key of another") {
+  OnDemand store{slow_disk()};
+  store.request(InsertJob{acme(1), {}, 0});
+  store.request(keyed(bolt(2), "k"));
+  auto waits = store.request(keyed(bolt(3), "k"));
+  store.end();
+  CHECK(store.error_of<JobInserted>(waits) == caf::sec::request_receiver_down);
+}
+
+TEST_CASE("a schedule that is made anew fires at a time that had found no room before") {
+  OnDemand store;
+  const auto save = [&] {
+    auto saved = store.request(SaveSchedule{a_schedule()});
+    store.answer_to<ScheduleSaved>(saved);
+  };
+  save();
+  const auto room_for_one = memory_bytes(*bolt(1));
+  auto fired = store.request(InsertJob{bolt(1), {}, room_for_one, due});
+  auto other = store.request(InsertJob{bolt(2), {}, room_for_one});
+  CHECK(store.answer_to<JobInserted>(fired).full);
+  CHECK(store.answer_to<JobInserted>(other).runnable);
+  auto removed = store.request(RemoveSchedule{"s"});
+  CHECK(store.answer_to<ScheduleRemoved>(removed).found);
+  save();
+  auto again = store.request(InsertJob{bolt(3), {}, unbounded, due});
+  CHECK(store.answer_to<JobInserted>(again).runnable);
+}
+
+TEST_CASE("a backlog with jobs of both kinds is listed once, with all of them") {
+  Mixed mixed;
+  Client client{mixed};
+  client.ask(InsertJob{acme(1), {}, 0});
+  for (const JobId id : {2, 3}) {
+    client.ask(InsertJob{in_memory({.id = id, .entity = std::to_string(id)}), {}, unbounded});
+  }
+  const auto all = client.ask(ListBacklogs{});
+  CHECK(all.backlogs == std::vector<StoredBacklog>{{acme_cell, "acme", "dns"}});
+  CHECK(all.jobs == std::vector<std::uint64_t>{3});
 }

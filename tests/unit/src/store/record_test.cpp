@@ -110,7 +110,9 @@ TEST_CASE("a value out of its range is an error") {
       {"step = -1", "step"},
       {"step = 2", "step"},
       {"interruptions = -1", "interruptions"},
-      {"cancel_requested = 2", "cancellation"}};
+      {"cancel_requested = 2", "cancellation"},
+      {"batch = -1", "batch"},
+      {"failed_ahead = -1", "failed predecessor"}};
   for (const auto& [assignment, what] : cases) check_faulty(waiting(), assignment, what);
 }
 
@@ -120,6 +122,7 @@ TEST_CASE("values that do not go together are an error") {
   check_faulty(queued, "place = NULL", "place");
   check_faulty(queued, "state = 2, turn = 12", "lease");
   check_faulty(queued, "state = 3, turn = 13", "next attempt");
+  check_faulty(queued, "state = 4, turn = 14", "error");
   check_faulty(queued, "turn = NULL", "turn");
   check_faulty(queued, "marks = 0", "turn");
   check_faulty(queued, "expires_at = 9000", "due time");

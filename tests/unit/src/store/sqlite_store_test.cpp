@@ -2,6 +2,7 @@
 #include "src/store/sqlite_store.hpp"
 
 #include <sys/fsuid.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <filesystem>
@@ -279,6 +280,21 @@ TEST_CASE("a lock file that is a symbolic link is refused, and nothing is made b
   CHECK(open_error(options).empty());
 }
 
+TEST_CASE("no other user can open the lock files, and so hold their locks") {
+  const TemporaryDirectory directory;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  const auto mask = ::umask(0);
+  const auto error = open_error(options);
+  ::umask(mask);
+  CHECK(error.empty());
+  for (const char* name : {"celld.lock", "celld.db.lock"}) {
+    INFO(name);
+    CHECK(std::filesystem::status(directory.path() / name).permissions() ==
+          (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  }
+}
+
 TEST_CASE("each database has a secret of its own, which is the same at every start") {
   const auto secret_in = [](const TemporaryDirectory& directory) {
     SqliteOptions options;
@@ -296,6 +312,13 @@ TEST_CASE("each database has a secret of its own, which is the same at every sta
     CHECK(other_secret[i] != secret[i]);
   }
   CHECK(secret_in(one) == secret);
+  // Each celld must read them in the same way: they are in the names of leases.
+  const auto stored = [&](const char* sql) {
+    Connection connection{(one.path() / "celld.db").string(), Connection::Access::read_write};
+    return static_cast<std::uint64_t>(connection.query_integer(sql));
+  };
+  CHECK(secret[0] == stored("SELECT value FROM settings WHERE name = 'secret_1'"));
+  CHECK(secret[1] == stored("SELECT value FROM settings WHERE name = 'secret_2'"));
 }
 
 TEST_CASE("a database in the place of an unfinished backup is refused, and stays") {
@@ -568,6 +591,33 @@ TEST_CASE("only the answers of a commit of few operations are sent through help_
   CHECK(sent == small_commits);
 }
 
+TEST_CASE("the most operations whose answers are sent through help_actors are as configured") {
+  const TemporaryDirectory directory;
+  int sent = 0;
+  SqliteOptions options;
+  options.data_directory = directory.path().string();
+  options.commits.few_operations = 3;
+  options.events.help_actors = [&](const std::function<void()>& send) {
+    ++sent;
+    send();
+  };
+  options.own_threads = false;
+  auto opened = SqliteStore::open(options);
+  auto& database = std::get<SqliteStore>(opened);
+  celld::api::testing::SteppedSystem stepped;
+  const auto store = database.spawn_writer(stepped.system());
+  const auto sent_for = [&](JobId first, JobId end) {
+    sent = 0;
+    for (JobId id = first; id < end; ++id) caf::anon_send(store, InsertJob{job_of(id)});
+    stepped.take_messages();
+    return sent;
+  };
+  CHECK(sent_for(1, 4) == 1);
+  CHECK(sent_for(4, 8) == 0);
+  CHECK(database.stats()->commits == 2);
+  stepped.end({caf::actor_cast<caf::actor>(store)});
+}
+
 TEST_CASE("a newer database, one of another program, and a file that is no database are refused") {
   TemporaryDirectory directory;
   SqliteOptions options;
@@ -586,7 +636,9 @@ TEST_CASE("a newer database, one of another program, and a file that is no datab
   {
     std::ofstream{directory.path() / "text.db"} << std::string(5000, 'x');
   }
-  CHECK(open_error(options).find("text.db") != std::string::npos);
+  const auto error = open_error(options);
+  CHECK(error.find("text.db") != std::string::npos);
+  CHECK(error.find("the database is damaged: ") != std::string::npos);
   options.path = "no/such/directory.db";
   CHECK(open_error(options).find("no/such/directory.db") != std::string::npos);
 }
@@ -600,6 +652,51 @@ TEST_CASE("a database that lacks a cell is refused with the reason") {
   options.data_directory = std::filesystem::path{under_test.database()}.parent_path().string();
   options.path = under_test.database();
   CHECK(open_error(options).find("unknown cell") != std::string::npos);
+}
+
+namespace {
+
+/// Why a database with an override and a job in a lane is refused after this change.
+std::string error_after(const std::string& sql) {
+  SqliteUnderTest under_test;
+  Client client{under_test};
+  CellOverride change;
+  change.pool_size = 3;
+  change.quota[QuotaLimit::queue_jobs] = 7;
+  client.ask(SetCellOverride{acme_cell, change});
+  client.ask(InsertJob{sketch_job({.id = 1, .lane = "vm"})});
+  under_test.close();
+  SqliteOptions options;
+  options.data_directory = under_test.data_directory();
+  REQUIRE(open_error(options).empty());
+  Connection{under_test.database(), Connection::Access::read_write}.execute(sql.c_str());
+  return open_error(options);
+}
+
+}  // namespace
+
+TEST_CASE("a database with the override of a pool that is out of range is refused") {
+  for (const char* size : {"0", "-1", "100001"}) {
+    INFO(size);
+    CHECK(error_after(std::string{"UPDATE cell_overrides SET pool_size = "} + size)
+              .find("override of a pool is out of range") != std::string::npos);
+  }
+}
+
+TEST_CASE("a database with a quota of an unknown name is refused") {
+  CHECK(
+      error_after("UPDATE quota_overrides SET name = 'other'").find("quota has an unknown name") !=
+      std::string::npos);
+}
+
+TEST_CASE("a database with counts of lanes that celld does not write is refused") {
+  for (const char* lanes : {"1", "1:", "1:0", "1:1,", "x:1"}) {
+    INFO(lanes);
+    CHECK(error_after(std::string{"UPDATE route_changes SET lanes = '"} + lanes + "'")
+              .find("counts of a lane cannot be read") != std::string::npos);
+  }
+  CHECK(error_after("UPDATE route_changes SET lanes = '2:1'").find("unknown lane") !=
+        std::string::npos);
 }
 
 TEST_CASE("a database whose directory cannot be synced is refused with the reason") {
@@ -625,27 +722,32 @@ TEST_CASE("a database whose directory cannot be synced is refused with the reaso
   CHECK(error.find("cannot sync " + options.data_directory) != std::string::npos);
 }
 
-TEST_CASE("a database that belongs to another user is refused with the reason") {
+TEST_CASE("a database that belongs to another user is refused with the reason, and so is its log") {
+  const std::string foreign = GENERATE("celld.db", "celld.db-wal");
   SqliteUnderTest under_test;
+  REQUIRE(insert_at_once(under_test, 1, 2) == 1);
   const TemporaryDirectory directory;
   SqliteOptions options;
   options.data_directory = directory.path().string();
-  std::filesystem::copy_file(under_test.database(), directory.path() / "celld.db");
   std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
-  constexpr auto read_only = static_cast<std::filesystem::perms>(0444);
-  std::filesystem::permissions(directory.path() / "celld.db", read_only);
+  for (const std::string name : {"celld.db", "celld.db-wal"}) {
+    std::filesystem::copy_file(under_test.data_directory() + "/" + name, directory.path() / name);
+    const auto bits = name == foreign ? 0444 : 0666;
+    std::filesystem::permissions(directory.path() / name,
+                                 static_cast<std::filesystem::perms>(bits));
+  }
   // Root can write to each file, unless its thread acts on files as another user.
   constexpr uid_t other_user = 65534;
   const int user = ::setfsuid(other_user);
   const bool is_reachable = std::ofstream{directory.path() / "probe"}.good();
-  const bool is_foreign = !std::ofstream{directory.path() / "celld.db", std::ios::app}.good();
+  const bool is_foreign = !std::ofstream{directory.path() / foreign, std::ios::app}.good();
   const auto error = open_error(options);
   ::setfsuid(static_cast<uid_t>(user));
   if (!is_reachable || !is_foreign) {
     std::cerr << "not judged: no thread here can act as another user\n";
     return;
   }
-  CHECK(error.find("celld cannot write to " + options.data_directory + "/celld.db") !=
+  CHECK(error.find("celld cannot write to " + options.data_directory + "/" + foreign + ": ") !=
         std::string::npos);
 }
 

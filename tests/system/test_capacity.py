@@ -97,6 +97,22 @@ class Capacity(EndToEnd):
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("/capacity/running_max", done.stderr)
 
+    def test_a_reload_changes_the_capacity(self):
+        cells = [{"per": ["customer"], "pool": {"size": 2}}]
+        self.start(cells=cells, capacity={"running_max": 4})
+        gate = self.provider.hold("/dns")
+        for customer in ("acme", "bolt"):
+            self.submit_many(customer, 2)
+            wait_until(lambda customer=customer: self.running(customer) == 2, "both jobs run")
+        for running_max, short_by in ((3, 1), (4, None)):
+            self.daemon.write_config(
+                a_config(self.provider, cells=cells, capacity={"running_max": running_max}))
+            self.assertEqual(self.client.request("POST", "/v1/admin/reload").status, 200)
+            wait_until(lambda short_by=short_by:
+                       self.cell("bolt")["pool"].get("short_by") == short_by,
+                       f"bolt is short by {short_by}")
+        gate.let_all()
+
     def test_instances_of_a_template_are_guaranteed_what_there_is(self):
         self.start(cells=[{"per": ["customer"], "pool": {"size": 2}}],
                    capacity={"running_max": 3})

@@ -139,6 +139,8 @@ class Submitting(CellctlTest):
                 (("submit", "--nope"), None), (("job",), None), ((), None),
                 (("cell", "get", "acme"), None), (("cell", "resize", "acme/dns"), None),
                 (("cell", "resize", "acme/dns", "many"), None),
+                (("cell", "resize", "acme/dns", "9" * 20), None),
+                (("job", "list", "--request-timeout", "0"), None),
                 (("job", "list", "--url", "ftp://x"), None),
                 (("job", "list", "--url", "http://u:p@127.0.0.1"), None),
                 (("job", "list", "--token-file", "/nowhere"), None),
@@ -166,6 +168,22 @@ class Repeating(CellctlTest):
         self.assertRegex(keys.pop(), r"\Acellctl-[0-9a-f]{32}\Z")
         self.run_cellctl(*self.a_submit("--url", url))
         self.assertNotEqual(requests[-1][1]["Idempotency-Key"], requests[0][1]["Idempotency-Key"])
+
+    def test_the_pauses_before_a_submission_is_repeated_grow(self):
+        url, _ = self.canned((503, {}, b""), (503, {}, b""), (202, {}, self.JOB))
+        done = self.run_cellctl(*self.a_submit("-q", "--url", url))
+        for pause in ("500ms (1 of 3)", "1.0s (2 of 3)"):
+            self.assertIn(f"same job again in {pause}", done.stderr)
+
+    def test_cellctl_pauses_although_celld_asks_for_no_pause(self):
+        url, _ = self.canned((503, {"Retry-After": "0"}, b""), (202, {}, self.JOB))
+        done = self.run_cellctl(*self.a_submit("-q", "--url", url))
+        self.assertIn("same job again in 500ms (1 of 3)", done.stderr)
+
+    def test_a_wait_that_fails_says_that_the_job_was_accepted(self):
+        url, _ = self.canned((202, {}, self.JOB), (500, {}, b'{"title": "No"}'))
+        done = self.run_cellctl(*self.a_submit("--wait", "--url", url), code=UNAVAILABLE)
+        self.assertIn("job 06f3k9v2m8qzr was accepted, but its outcome is unknown", done.stderr)
 
     def test_cellctl_does_not_repeat_a_refused_submission_or_wait_long_for_one(self):
         for status, headers, code in ((422, {}, REFUSED), (500, {}, UNAVAILABLE),
@@ -214,6 +232,17 @@ class Repeating(CellctlTest):
         done = self.run_cellctl("job", "list", "--url", f"http://{unknown}", code=UNAVAILABLE,
                                 no_proxy="*")
         self.assertIn(f"cannot resolve {unknown}: ", done.stderr)
+
+    def test_a_proxy_that_does_not_listen_is_named(self):
+        done = self.run_cellctl("job", "list", "--url", "http://celld.example", code=UNAVAILABLE,
+                                http_proxy="http://127.0.0.1:1")
+        self.assertIn("celld does not answer at http://celld.example: cannot connect to 127.0.0.1 "
+                      "port 1", done.stderr)
+
+    def test_a_command_for_several_jobs_ends_if_celld_does_not_answer(self):
+        done = self.run_cellctl("job", "get", "a", "b", "--url", "http://127.0.0.1:1",
+                                code=UNAVAILABLE)
+        self.assertEqual(done.stderr.count("celld does not answer"), 1, done)
 
     def test_json_that_is_not_of_celld_is_no_success(self):
         job = ("--customer", "a", "--product", "p", "--action", "x", "--entity", "t/1",
@@ -275,6 +304,15 @@ class Requests(CellctlTest):
                                 code=NOT_ENDED)
         self.assertEqual(done.stdout, "job 06f3k9v2m8qzr is running\n")
 
+    def test_a_gap_is_no_state_of_the_job_that_a_wait_is_for(self):
+        stream = (b"HTTP/1.1 200 OK\r\n\r\nevent: job.state\n"
+                  b'data: {"id": "06f3k9v2m8qzr", "state": "running"}\n\n'
+                  b'event: gap\ndata: {"detail": "Events were lost."}\n\n')
+        url = self.begin_to_send(stream, lambda connection: connection.recv(1))
+        done = self.run_cellctl("job", "wait", "06f3k9v2m8qzr", "--timeout",
+                                f"{int(1500 * SLOWDOWN)}ms", "--url", url, code=NOT_ENDED)
+        self.assertEqual(done.stdout, "job 06f3k9v2m8qzr is running\n")
+
     def test_a_wait_ends_in_time_when_each_stream_ends_at_once(self):
         url, _ = self.canned((200, {"Content-Type": "text/event-stream"},
                               b'event: job.state\ndata: {"id": "06f3k9v2m8qzr", "state": "running"}'
@@ -298,6 +336,24 @@ class Requests(CellctlTest):
                         self.assertEqual(self.a_line(watching.stdout).encode(), body + b"\n")
                     self.assertGreaterEqual(time.monotonic() - began, least_s)
                     watching.kill()
+
+    def test_a_watch_ends_when_celld_refuses_a_request(self):
+        job = json.dumps(a_job() | {"id": "06f3k9v2m8qzr", "state": "running"}).encode()
+        batch = json.dumps({"id": "0000000000001", "total": 1, "states": {}}).encode()
+        for words, body in ((("job", "get", "06f3k9v2m8qzr", "--watch", "100ms"), job),
+                            (("batch", "watch", "0000000000001", "--interval", "100ms"), batch)):
+            with self.subTest(words=words):
+                url, _ = self.canned((200, {}, body), (404, {}, b'{"title": "Not found"}'))
+                done = self.run_cellctl(*words, "--json", "--url", url, code=NOT_FOUND)
+                self.assertEqual(done.stdout.encode(), body + b"\n")
+
+    def test_a_watch_of_several_jobs_ends_when_all_of_them_have_ended(self):
+        def a_page(job_id, state):
+            return 200, {}, json.dumps({"id": job_id, "state": state}).encode()
+        url, requests = self.canned(a_page("a", "running"), a_page("b", "succeeded"),
+                                    a_page("a", "succeeded"), a_page("b", "succeeded"))
+        self.cellctl("job", "get", "a", "b", "--watch", "100ms", "--json", "--url", url)
+        self.assertEqual(len(requests), 4)
 
     def test_no_value_adds_a_line_to_a_request(self):
         url, requests = self.canned((202, {}, Repeating.JOB))
@@ -785,7 +841,7 @@ class Access(CellctlTest):
         self.start_with_token()
         path = os.path.join(self.directory, "token")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.token + "\n")
+            file.write(self.token + " \r\n")
         self.cellctl(*self.a_submit(), CELLD_TOKEN=self.token)
         self.cellctl(*self.a_submit("--token-file", path), CELLD_TOKEN="wrong")
         with open(path, "a", encoding="utf-8") as file:
@@ -800,6 +856,13 @@ class Access(CellctlTest):
         self.assertIn("(403)", done.stderr)
         self.run_cellctl("job", "list", CELLD_TOKEN="a\r\nX: y", code=USAGE)
         self.run_cellctl("job", "list", "--token", self.token, code=USAGE)
+
+    def test_a_file_without_a_token_is_a_usage_error(self):
+        path = os.path.join(self.directory, "token")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n")
+        done = self.run_cellctl("job", "list", "--token-file", path, code=USAGE)
+        self.assertEqual(done.stderr, f"cellctl: {path} contains no token\n")
 
     def test_the_scope_submit_is_enough_to_wait(self):
         self.start_with_token()
@@ -886,7 +949,7 @@ class OnATerminal(CellctlTest):
         import termios
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         process = subprocess.Popen([binary(), *arguments], stdout=slave, stderr=slave,
-                                   env=self.environment(TERM="xterm", **environment))
+                                   env=self.environment(**{"TERM": "xterm", **environment}))
         os.close(slave)
         seen = b""
         with contextlib.suppress(OSError):  # Reading a closed terminal is an error.
@@ -911,6 +974,16 @@ class OnATerminal(CellctlTest):
             self.assertLessEqual(len(line), 60)
         self.assertNotIn("\x1b", self.on_terminal("job", "list", NO_COLOR="1"))
         self.assertNotIn("\x1b", self.cellctl("job", "list"))
+
+    def test_an_empty_no_color_does_not_refuse_colours(self):
+        self.start()
+        self.wait_for_end(self.submit(a_job()))
+        self.assertIn("\x1b[32msucceeded\x1b[0m", self.on_terminal("job", "list", NO_COLOR=""))
+
+    def test_a_dumb_terminal_gets_no_colours(self):
+        self.start()
+        self.wait_for_end(self.submit(a_job()))
+        self.assertNotIn("\x1b", self.on_terminal("job", "list", TERM="dumb"))
 
     def test_no_text_of_a_job_controls_the_terminal(self):
         self.start()
@@ -1234,6 +1307,25 @@ class Batches(CellctlTest):
         done = self.run_cellctl("submit", "-f", self.write([a_job("a"), a_job("b")]), "--url", url)
         self.assertTrue(done.stdout.endswith(
             "\n2 batches: 1 accepted, 1 submitted before, 0 rejected\n"), done.stdout)
+
+    def test_a_quiet_submission_of_a_file_prints_the_ids_of_its_batches_alone(self):
+        first = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                 "stopped_at_line": 2, "errors": [{"line": 2, "status": 429}]}
+        second = first | {"id": "0000000000002", "stopped_at_line": None, "errors": []}
+        url, _ = self.canned((202, {"Retry-After": "0"}, json.dumps(first).encode()),
+                             (202, {}, json.dumps(second).encode()))
+        name = self.write([a_job("a"), a_job("b")])
+        done = self.run_cellctl("submit", "-q", "-f", name, "--url", url)
+        self.assertEqual(done.stdout, "0000000000001\n0000000000002\n")
+
+    def test_cellctl_does_not_wait_long_for_room(self):
+        full = {"id": "0000000000001", "accepted": 1, "replayed": 0, "rejected": 0,
+                "stopped_at_line": 2, "errors": [{"line": 2, "status": 429}]}
+        url, requests = self.canned((202, {"Retry-After": "3600"}, json.dumps(full).encode()))
+        done = self.run_cellctl("submit", "-f", self.write([a_job("a"), a_job("b")]), "--url", url,
+                                code=REFUSED)
+        self.assertIn("--from-line 2", done.stderr)
+        self.assertEqual(len(requests), 1)
 
     def test_cellctl_sends_lines_again_that_were_refused_before_an_accepted_one(self):
         name = self.write(a_job(name) for name in "abcdef")

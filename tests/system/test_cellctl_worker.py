@@ -81,6 +81,19 @@ class Strict(Forgetful):
         return super().response()
 
 
+class Picky(Forgetful):
+    """Finds two faults in the first report."""
+
+    def response(self):
+        first = sum(path == "/v1/leases/report" for path, _, _ in self.requests) == 1
+        if not first or self.path != "/v1/leases/report":
+            return super().response()
+        faults = [{"pointer": "/code", "detail": "is odd"},
+                  {"pointer": "/message", "detail": "is long"}]
+        document = {"results": [{"lease": "L1", "status": 422, "errors": faults}]}
+        return 200, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+
 class Overloaded(Canned):
     """Turns every client away."""
 
@@ -253,6 +266,19 @@ class Worker(CellctlTest):
         self.stop(worker)
         self.assertNotIn("no longer knows", self.log())
 
+    def test_every_fault_of_a_report_that_celld_refuses_is_logged(self):
+        worker = self.work("true", CELLD_URL=self.serve(Picky)[0])
+        self.await_log("celld refused its report: /code is odd; /message is long\n")
+        self.stop(worker)
+
+    def test_workers_without_a_name_have_different_ones(self):
+        url, _ = self.serve(Idle, times=[])
+        said = {self.a_line(self.begin("worker", "--service", "vm", "--exec", "true", "--url",
+                                       url).stderr) for _ in range(2)}
+        self.assertEqual(len(said), 2, said)
+        for line in said:
+            self.assertRegex(line, r"^cellctl: worker \S+ runs up to 1 jobs of vm at a time")
+
     def test_a_worker_that_is_turned_away_waits_as_long_as_celld_says(self):
         worker = self.work("true", CELLD_URL=self.serve(Overloaded)[0])
         self.await_log("trying again in 42s")
@@ -280,6 +306,7 @@ class Worker(CellctlTest):
         worker = self.work("true", CELLD_URL=self.serve(Flaky)[0])
         wait_until(lambda: self.log().count("trying again in ") >= 5, "the fifth pause")
         self.assertRegex(self.log().split("trying again in ")[5], r"\A\d+ms\n")  # Below a second.
+        self.assertEqual(self.log().count("celld answers again\n"), 1)
         self.stop(worker)
 
     def test_a_request_for_leases_may_take_longer_than_others(self):
@@ -349,6 +376,8 @@ class Worker(CellctlTest):
         wait_until(lambda: seen("/v1/leases/report") == 2, "the report comes again")
         self.stop(worker)
         self.assertIn("succeeded", self.log())
+        for said in ("cannot be delivered: ", "are delivered again\n"):
+            self.assertEqual(self.log().count(f"heartbeats and reports {said}"), 2, self.log())
         self.assertNotIn("ending the command", self.log())
         self.assertNotIn("no longer knows", self.log())
 

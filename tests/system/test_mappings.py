@@ -163,6 +163,20 @@ Accept: application/json
         self.assertTrue(made.startswith(f"PUT {self.api.url}/example.com\n"), done.stdout)
         self.assertTrue(undone.startswith(f"DELETE {self.api.url}/example.com\n"), done.stdout)
 
+    def test_explain_says_why_a_step_could_not_be_undone(self):
+        config = self.config({"create": {"method": "PUT", "path": "/z"}}, undo={
+            "create": {"method": "DELETE", "path": "/z/{{properties.zone}}"}})
+        done = self.explain(config, a_job(on_failure="compensate"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertRegex(done.stdout, "\n# The step could not be undone with these properties: .*"
+                                      "`properties.zone` is missing")
+
+    def test_explain_shows_the_requests_of_a_later_step(self):
+        config = self.config({"create": {"method": "PUT", "path": "/z"}})
+        done = self.explain(config, a_job(services=["run", "dns"]))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertIn("\nIdempotency-Key: 0000000000000.dns\n", done.stdout)
+
     def test_explain_says_that_an_action_without_requests_succeeds(self):
         done = self.explain(self.config({"create": []}), a_job())
         self.assertEqual((done.returncode, done.stdout),

@@ -26,11 +26,12 @@ class Socket(unittest.TestCase):
         self.addCleanup(lambda: service.running() and service.kill())
         return service
 
-    def refusal(self, descriptors, arguments=(), **changes):
+    def refusal(self, descriptors, arguments=(), count=None, **changes):
         """What celld prints about these sockets before it exits with 2."""
         daemon = Daemon(a_config(self.provider, **changes), self.directory)
         moves = "".join(f" {3 + i}<&{d}-" for i, d in enumerate(descriptors))
-        script = f'exec{moves}; export LISTEN_PID=$$ LISTEN_FDS={len(descriptors)}; exec "$@"'
+        count = len(descriptors) if count is None else count
+        script = f'exec{moves}; export LISTEN_PID=$$ LISTEN_FDS={count}; exec "$@"'
         ended = subprocess.run(
             ["bash", "-c", script, "bash", os.environ["CELLD_BINARY"], "--config",
              daemon.config_path, "--data", daemon.data, *arguments],
@@ -91,6 +92,10 @@ class Socket(unittest.TestCase):
     def test_two_sockets_are_refused(self):
         said = self.refusal([self.duplicate(listening_socket()) for _ in range(2)])
         self.assertEqual(said, "celld: LISTEN_FDS: celld serves one socket but was passed 2\n")
+
+    def test_a_number_of_sockets_that_is_none_is_refused(self):
+        said = self.refusal([], ["--check"], count="one")
+        self.assertEqual(said, "celld: LISTEN_FDS: Invalid argument\n")
 
     def test_a_socket_and_an_address_exclude_each_other(self):
         said = self.refusal([self.duplicate(listening_socket())], ["--listen", "127.0.0.1:0"])

@@ -174,6 +174,12 @@ TEST_CASE("routine ends are logged at level debug only") {
   }
 }
 
+TEST_CASE("the end of a lease is logged only if its job waits for its next attempt") {
+  CHECK(seen(Level::debug, [](EngineLog& probe) {
+          probe.lease_ended(a_job(), a_job(), cells::AbortCause::none);
+        }).empty());
+}
+
 TEST_CASE("the warning about an aborted attempt tells why it was aborted") {
   using cells::AbortCause;
   const auto lines = seen(Level::warning, [](EngineLog& probe) {

@@ -132,6 +132,17 @@ TEST_CASE("another thread is woken when the awake ones take no actor for a while
   while (threads.ready.asleep() == 1) std::this_thread::yield();
 }
 
+TEST_CASE("another thread is woken when the awake ones take an actor, and then none for a while") {
+  TwoThreads threads;
+  threads.ready.add(&threads.actor, true);
+  threads.ready.add(&threads.actor, false);
+  threads.ready.take();
+  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (threads.ready.asleep() == 1 && std::chrono::steady_clock::now() < give_up_at)
+    std::this_thread::yield();
+  CHECK(threads.ready.asleep() == 0);
+}
+
 TEST_CASE("many ready actors run on every thread at once") {
   constexpr int threads = 3;
   System under_test{threads};
@@ -233,6 +244,16 @@ TEST_CASE("a system ends, however its threads were waiting") {
     System under_test{3};
     run_in_actor(under_test, [] {});
   }
+}
+
+TEST_CASE("up to four actors wait for a helper") {
+  TwoThreads threads;
+  threads.ready.leave();
+  REQUIRE(threads.ready.help());
+  for (int i = 0; i < 4; ++i) threads.ready.add(&threads.actor, false);
+  CHECK(threads.ready.asleep() == 1);
+  threads.ready.add(&threads.actor, false);
+  CHECK(threads.ready.asleep() == 0);
 }
 
 TEST_CASE("once a helper has stopped, it does not count as a thread that is awake") {

@@ -109,6 +109,11 @@ TEST_CASE("the error names what is wrong with a command line") {
   CHECK(fault_of({"x\x1b[2J"}) == "unknown command 'x\uFFFD[2J'; see cellctl --help");
 }
 
+TEST_CASE("a time before now is none before 1970") {
+  const Line line({"job", "list", "--since", "36500d"});
+  CHECK(line->moment("--since", -1) == "1970-01-01T00:00:00.000Z");
+}
+
 TEST_CASE("a malformed value is an error that names the flag") {
   CHECK(fault_of({"job", "list", "--since", "soon"}).starts_with("--since: 'soon' is neither"));
   CHECK(fault_of({"job", "get", "x", "--watch=soon"}).starts_with("--watch: 'soon' is not a dur"));

@@ -110,6 +110,7 @@ TEST_CASE("malformed input is reported before anything is sent") {
                                              {"-f", "/"},
                                              {"--entity", "zone"},
                                              {"--parameter", "x={\"a\":"},
+                                             {"--parameter", "x=\"a"},
                                              {"--parameter", "x=99999999999999999999"},
                                              {"--parameter", "x"},
                                              {"--priority", "high"},

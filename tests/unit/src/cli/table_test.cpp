@@ -36,6 +36,12 @@ TEST_CASE("a table is cut to the terminal, at the columns that may shrink") {
   }
 }
 
+TEST_CASE("a value beside its name is cut to the terminal") {
+  CHECK(list_text({{"job", {"1"}}, {"error", {"no answer within 30 s"}}}, {.width = 24}) ==
+        "job         1\n"
+        "error       no answer w…\n");
+}
+
 TEST_CASE("cell texts cannot break the lines of a table") {
   Table table({{"A"}, {"B"}});
   table.add({{"x\ny"}, {"\x1b[2J"}});

@@ -4,6 +4,7 @@
 #include "src/cli/cell_view.hpp"
 #include "src/cli/job_view.hpp"
 #include "src/cli/problem.hpp"
+#include "src/cli/text.hpp"
 #include "src/json/time_text.hpp"
 #include "tests/unit/catch.hpp"
 
@@ -108,6 +109,15 @@ TEST_CASE("a change is one line") {
   CHECK(job_sentence(a_failed_job()) == "job 06f3k9v2m8qzr failed: timeout: no answer (dns)");
 }
 
+TEST_CASE("a change fits the terminal") {
+  for (const std::size_t width : {50, 60, 80}) {
+    std::string line = change_line(a_job(), {.width = width});
+    REQUIRE(line.ends_with("…\n"));
+    line.pop_back();
+    CHECK(width_of(line) == width);
+  }
+}
+
 TEST_CASE("a state has the colour of its meaning") {
   json::Value job = a_job();
   for (const auto& [state, tone] :
@@ -210,4 +220,12 @@ TEST_CASE("the status of celld's refusal determines the exit code") {
     CHECK(failure.code() == ExitCode::unavailable);
     CHECK(std::string(failure.what()).find('\x1b') == std::string::npos);
   }
+}
+
+TEST_CASE("of an answer that is not from celld, only the beginning is quoted") {
+  Answer answer;
+  answer.status = 502;
+  answer.body = std::string(10'000, 'x');
+  CHECK(std::string(failure_of(answer).what()) ==
+        "unexpected response, not from celld (502)\n  " + std::string(200, 'x'));
 }

@@ -155,6 +155,12 @@ TEST_CASE("a file that appears meanwhile is replaced only if cellctl may") {
   CHECK(content_of(path.whole) == (replace ? "new" : "old"));
 }
 
+TEST_CASE("a name that leads nowhere is taken before anything is written") {
+  const FreePath path;
+  std::filesystem::create_symlink("/no/such/file", path.whole);
+  CHECK_THROWS_AS(WholeFile(path.whole, false), Failure);
+}
+
 TEST_CASE("a complete file and its name are on the disk") {
   const FreePath path;
   WholeFile file(path.whole, false);

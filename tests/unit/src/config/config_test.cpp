@@ -312,7 +312,7 @@ TEST_CASE("a service has a type, and the members of its type") {
   const Faults unknown = bad_service(R"({"type":"soap"})");
   REQUIRE(unknown.size() == 1);
   CHECK(unknown[0].pointer == "/services/s/type");
-  CHECK(unknown[0].detail.starts_with("must be \"http\", "));
+  CHECK(unknown[0].detail == R"(must be "http", "command", "pull" or "simulated")");
   CHECK(bad_service(R"({"type":"pull","url":"http://h","settle_ms":-1})") ==
         Faults{{"/services/s/settle_ms", "must be an integer from 0 to 86400000"},
                {"/services/s/url", "is unknown"}});
@@ -404,6 +404,17 @@ TEST_CASE("a variable of a command has at most 64 KiB") {
         Faults{{"/services/s/env/B", "must have at most 65536 bytes"}});
 }
 
+TEST_CASE("a configuration has at most 1000 services") {
+  const auto faults_of = [](int count) {
+    std::string services;
+    for (int i = 0; i < count; ++i)
+      services += (i == 0 ? "\"s" : ",\"s") + std::to_string(i) + R"(":{"type":"pull"})";
+    return bad(R"({"cells":[],"services":{)" + services + "}}");
+  };
+  CHECK(faults_of(1000).empty());
+  CHECK(faults_of(1001) == Faults{{"/services", "must have at most 1000 members"}});
+}
+
 TEST_CASE("a configuration has at most 100000 cells") {
   std::string cells = "[7";
   for (int i = 0; i < 100'000; ++i) cells += ",7";
@@ -484,7 +495,8 @@ TEST_CASE("URLs are absolute, http or https, and carry no credentials") {
                           "xhttp://h",
                           " http://h"})
     CHECK(bad_url(url).size() == 1);
-  CHECK(bad_url("http://h/" + std::string(2100, 'x')).size() == 1);
+  CHECK(bad_url("http://h/" + std::string(2048 - 9, 'x')).empty());
+  CHECK(bad_url("http://h/" + std::string(2049 - 9, 'x')).size() == 1);
   CHECK(bad_url("http://h/{{customer}}") ==
         Faults{{"/services/s/url",
                 "must not contain a template: put it into `path` of a request of `mapping`"}});
@@ -511,6 +523,16 @@ TEST_CASE("headers are well formed and are not those that celld sets") {
   CHECK(bad_headers(R"({"X-Key":"{{customer}}"},"mapping":{"actions":{"create":[]}})") ==
         Faults{{"/services/s/headers/X-Key",
                 "must not contain a template: put it into `headers` of the requests"}});
+}
+
+TEST_CASE("a header has at most 128 bytes in its name and 8192 in its value") {
+  const auto faults_of = [](std::size_t name_bytes, std::size_t value_bytes) {
+    return bad_headers("{\"" + std::string(name_bytes, 'n') + "\":\"" +
+                       std::string(value_bytes, 'v') + "\"}");
+  };
+  CHECK(faults_of(128, 8192).empty());
+  CHECK(faults_of(129, 1).size() == 1);
+  CHECK(faults_of(1, 8193) == Faults{{"/services/s/headers/n", "must have at most 8192 bytes"}});
 }
 
 TEST_CASE("a fault about a secret does not reveal it") {
@@ -571,6 +593,35 @@ TEST_CASE("a cell that sets what is wrong in the defaults is checked by itself")
             R"("cells":[{"timeout_ms":9000,"timeout_max_ms":8000}]})") ==
         Faults{{"/defaults/timeout_ms", "must be an integer from 1 to 604800000"},
                {"/cells/0/timeout_ms", "must not be more than `timeout_max_ms`, which is 8000"}});
+}
+
+TEST_CASE("null takes a limit of the defaults away from a cell") {
+  const Config config = good(R"({"services":{},"defaults":{"queue":{"max_bytes":70000},
+      "customers":{"quota":{"max_jobs":5,"submissions_per_s":2.5}}},
+      "cells":[{},{"customer":"a","queue":{"max_bytes":null},
+                   "customers":{"quota":{"max_jobs":null,"submissions_per_s":null}}}]})");
+  CHECK(config.cells[0].settings.bytes_max == 70'000);
+  CHECK(config.cells[1].settings == cells::CellSettings{});
+}
+
+TEST_CASE("a cell that sets weights inherits none") {
+  const Config config = good(R"({"services":{},
+      "defaults":{"customers":{"weights":{"gold":4,"*":2}}},
+      "cells":[{},{"customer":"a","customers":{"weights":{"silver":3}}}]})");
+  CHECK(config.cells[0].settings.weights == cells::CustomerWeights{{{"gold", 4}}, 2});
+  CHECK(config.cells[1].settings.weights == cells::CustomerWeights{{{"silver", 3}}, 1});
+}
+
+TEST_CASE("the weights of a cell name at most 10000 customers") {
+  const auto faults_of = [](int count) {
+    std::string weights;
+    for (int i = 0; i < count; ++i)
+      weights += (i == 0 ? "\"c" : ",\"c") + std::to_string(i) + "\":2";
+    return bad_cells(R"([{"customers":{"weights":{)" + weights + "}}}]");
+  };
+  CHECK(faults_of(10'000).empty());
+  CHECK(faults_of(10'001) ==
+        Faults{{"/cells/0/customers/weights", "must have at most 10000 members"}});
 }
 
 TEST_CASE("ten thousand cells are read") {

@@ -98,6 +98,9 @@ TEST_CASE("the name of a time zone may have every letter and digit, and no other
     CHECK(faults_of_zone(std::string("a") + other) ==
           Faults{{"/schedules/a/time_zone", "must be a name such as Europe/Berlin"}});
   }
+  CHECK(faults_of_zone(std::string(64, 'a')).empty());
+  CHECK(faults_of_zone(std::string(65, 'a')) ==
+        Faults{{"/schedules/a/time_zone", "must have at most 64 bytes"}});
 }
 
 TEST_CASE("a configuration may have a thousand schedules, and no more") {
@@ -124,6 +127,35 @@ TEST_CASE("the job of a schedule, which is kept in memory, has at most 64 KiB of
   CHECK(faults_with(65'536).empty());
   CHECK(faults_with(65'537) ==
         Faults{{"/schedules/a/job/parameters", "must have at most 65536 bytes"}});
+}
+
+TEST_CASE("the job of a schedule has no longer timeout than its cell allows") {
+  const auto faults_with = [](const std::string& timeout_ms) {
+    return faults(R"({"a": {"every_ms": 1000, "job": {"customer": "acme", "product": "dns",
+        "action": "renew", "entity": {"type": "zone", "id": "x"}, "services": ["dns"],
+        "timeout_ms": )" +
+                  timeout_ms + "}}}");
+  };
+  CHECK(faults_with("3600000").empty());
+  CHECK(faults_with("3600001") ==
+        Faults{{"/schedules/a/job/timeout_ms",
+                "must be at most 3600000, the `timeout_max_ms` of the cell acme/*"}});
+}
+
+TEST_CASE("the job of a schedule may compensate if each of its services has an undo") {
+  const auto faults_with = [](const std::string& service) {
+    const auto outcome = config::parse_config(
+        R"({"services": {"dns": )" + service + R"(}, "cells": [{"customer": "acme"}],
+            "schedules": {"a": {"every_ms": 1000, "job": {"customer": "acme", "product": "dns",
+                "action": "renew", "entity": {"type": "zone", "id": "x"}, "services": ["dns"],
+                "on_failure": "compensate"}}}})",
+        providers::service_kinds(), {});
+    return std::holds_alternative<Faults>(outcome) ? std::get<Faults>(outcome) : Faults{};
+  };
+  CHECK(faults_with(R"({"type": "simulated", "undo": {}})").empty());
+  CHECK(faults_with(R"({"type": "simulated"})") ==
+        Faults{{"/schedules/a/job/services/0",
+                "dns has no `undo` of this action, which \"compensate\" requires"}});
 }
 
 TEST_CASE("a paused schedule need not fit the configuration, but must be well formed") {

@@ -66,6 +66,10 @@ TEST_CASE("a heartbeat is due after a third of the term, and at least every ten 
   CHECK(run.expires_at() == start + 4s);  // Counted from the request, not from the answer.
 }
 
+TEST_CASE("however short the term, heartbeats are 50 ms apart") {
+  CHECK(a_run(60ms).next_delivery_at() == start + 50ms);
+}
+
 TEST_CASE("progress and messages are sent soon, one message at a time, and again if they fail") {
   LeasedRun run = a_run();
   CHECK(run.on_line("progress 10%", start));
@@ -104,6 +108,26 @@ TEST_CASE("the oldest of more than a hundred unsent messages are dropped") {
   CHECK(!contains(run.report(), R"("text":"m49")"));
   CHECK(contains(run.report(), R"("text":"m50")"));
   CHECK(contains(run.report(), R"("text":"m149")"));
+}
+
+TEST_CASE("a message on its way is not among those that are dropped") {
+  LeasedRun run = a_run();
+  run.on_line("message first", start);
+  REQUIRE(contains(run.take_heartbeat(), "first"));
+  for (int i = 0; i < 150; ++i) run.on_line("message m" + std::to_string(i), start);
+  run.on_no_answer(1.0, start + 1s);
+  CHECK(contains(run.take_heartbeat(), "first"));
+}
+
+TEST_CASE("a report has the last hundred of the messages and the other lines") {
+  LeasedRun run = a_run();
+  for (int i = 0; i < 100; ++i) run.on_line("message m" + std::to_string(i), start);
+  CommandResult result = exited(0);
+  result.errors = {{"a line", false}, {"the last", false}};
+  run.on_end(result, {}, start);
+  CHECK(!contains(run.report(), R"("text":"m1")"));
+  CHECK(contains(run.report(), R"("text":"m2")"));
+  CHECK(contains(run.report(), R"("text":"the last")"));
 }
 
 TEST_CASE("a success is reported until celld has it") {
@@ -316,6 +340,14 @@ TEST_CASE(
   CHECK(contains(run.report(), "refused the worker's report: it has faults\""));
   CHECK(!run.on_report_refused("it has faults", start + 3s));
   CHECK(run.state() == State::done);
+}
+
+TEST_CASE("of a long reason why celld refused a report, only the beginning is reported") {
+  LeasedRun run = a_run();
+  run.on_end(exited(0), {}, start);
+  REQUIRE(run.on_report_refused(std::string(5000, 'x'), start + 1s));
+  CHECK(contains(run.report(), std::string(999, 'x')));
+  CHECK(!contains(run.report(), std::string(1000, 'x')));
 }
 
 TEST_CASE("what celld refuses of a heartbeat is not sent again") {

@@ -158,9 +158,18 @@ TEST_CASE("a copy that cannot be made is reported to the client and to the daemo
   const auto answer = client.receive();
   REQUIRE(answer);
   CHECK(answer->status == 503);
+  CHECK(answer->headers.at("retry-after") == "10");
   CHECK(answer->body.find("/problems/backup-failed") != std::string::npos);
   CHECK(answer->body.find("the disk failed") != std::string::npos);
   CHECK(sender.failures.take() == "the disk failed");
+}
+
+TEST_CASE("a client that asks for a copy while another is being made takes no one's place") {
+  Sender sender{Copies::unending};
+  auto first = sender.ask();
+  CHECK(sender.ask().receive().value().status == 409);
+  sender.end();
+  CHECK(first.receive().value().status == 503);
 }
 
 TEST_CASE("a client whose copy is being made gets a 503 when celld shuts down") {

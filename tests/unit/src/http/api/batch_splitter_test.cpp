@@ -69,6 +69,7 @@ TEST_CASE("a line that is too long is reported alone, and the next one is read")
   const auto found =
       split_every_way(make_line_splitter, "a\n" + most + "\n" + most + "y\n" + most + most + "\nb");
   CHECK(found.items == Items{"1:a", "2:" + most, "3!", "4!", "5:b"});
+  CHECK(split_every_way(make_line_splitter, "a\n" + most + "y").items == Items{"1:a", "2!"});
 }
 
 TEST_CASE("the elements of an array are found wherever brackets, commas and quotes stand") {
@@ -76,6 +77,7 @@ TEST_CASE("the elements of an array are found wherever brackets, commas and quot
                                      " [ {\"a\":[1,2]}, {\"b\":\"],\\\"}\"} ,7 ,\"\\\\\"\n]\n");
   CHECK(found.items == Items{"1:{\"a\":[1,2]}", "2:{\"b\":\"],\\\"}\"} ", "3:7 ", "4:\"\\\\\"\n"});
   CHECK(found.fault.empty());
+  CHECK(split_every_way(make_array_splitter, "[1},2]").items == Items{"1:1}", "2:2"});
   CHECK(split_every_way(make_array_splitter, "[]").items.empty());
   CHECK(split_every_way(make_array_splitter, "[]").fault.empty());
 }

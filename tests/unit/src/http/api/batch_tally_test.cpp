@@ -135,6 +135,19 @@ TEST_CASE("a line that may have been accepted ends the batch, but is not to be s
   CHECK(tally.errors()[0].problem.detail == "the store has failed");
 }
 
+TEST_CASE("a refused line is explained by a refusal, not by a line whose fate is unknown") {
+  BatchTally tally;
+  for (std::uint64_t line = 1; line <= 4; ++line) tally.begin(line);
+  tally.note(0, Outcome::uncertain, problem("the store has failed"));
+  tally.note(1, Outcome::refused, problem("full"));
+  tally.note(2, Outcome::refused);
+  tally.note(3, Outcome::accepted);
+  tally.finish(5);
+  REQUIRE(lines_of(tally) == std::vector<std::uint64_t>{1, 2, 3, 5});
+  CHECK(tally.errors()[2].problem.detail ==
+        "full celld has accepted a later line: send this one again by itself.");
+}
+
 TEST_CASE("a batch whose client has gone has no reason for its refused lines") {
   BatchTally tally;
   const auto first = tally.begin(1);

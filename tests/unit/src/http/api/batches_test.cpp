@@ -236,6 +236,8 @@ TEST_CASE("an array is a batch of its elements, up to the first that is not JSON
   REQUIRE(broken.body["errors"].size() == 1);
   CHECK(broken.body["errors"][0]["line"] == 2);
   CHECK(broken.body["errors"][0]["status"] == 400);
+  const auto detail = broken.body["errors"][0]["detail"].get<std::string>();
+  CHECK(detail.starts_with("The job cannot be read: "));
   const auto open = post_lines(daemon, "[" + good_job, {}, "application/json");
   REQUIRE(open.status == 202);
   CHECK(open.body["accepted"] == 0);
@@ -532,6 +534,29 @@ TEST_CASE("a batch that a rate holds back leaves its room to another at once") {
   CHECK(next.receive().value().body.find("\"accepted\":1") != std::string::npos);
 }
 
+TEST_CASE("delayed lines, too, are submitted only while there is room") {
+  http::test::RunningServer server;
+  auto delayed = server.connect();
+  auto large = server.connect();
+  BatchLimits limits;
+  limits.unanswered_bytes_max = 1000;
+  int submitted = 0;
+  Desk desk{limits};
+  const auto first = desk.begin(server, delayed);
+  const auto second = desk.begin(server, large);
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    if (++submitted <= 4) return too_fast(message.request, milliseconds{1});
+    // Both reach the desk before these answers. The large line leaves room for one more byte.
+    if (submitted == 5) desk.send_lines(second, 1, 999);
+    if (message.request.spec.parameters.size() == 999) desk.send(EndReading{});
+    return accepted(message.request);
+  };
+  desk.send_lines(first, 4, 1);
+  desk.take_messages();
+  desk.pass(std::chrono::seconds{1});
+  CHECK(delayed.receive().value().body.find("\"accepted\":2") != std::string::npos);
+}
+
 TEST_CASE("a batch does not wait for another one that its rate holds back for longer") {
   http::test::RunningServer server;
   auto longer = server.connect();
@@ -712,6 +737,38 @@ TEST_CASE("lines of a client that may no longer submit are not submitted") {
   CHECK(client.receive().value().body.find("\"stopped_at_line\":1") != std::string::npos);
 }
 
+TEST_CASE("lines that arrive after the end of their batch do not hold up the rest of its body") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  const auto post = desk.begin(server, client);
+  post->refusal = [] { return std::optional{Problem{.kind = ProblemKind::unauthorized}}; };
+  desk.send(CheckRefusals{});
+  desk.take_messages();
+  REQUIRE(desk.resumed == 1);  // When the batch was opened.
+  auto lines = Desk::good_lines(post, 1, 0);
+  lines.is_last = false;
+  desk.send(std::move(lines));
+  desk.take_messages();
+  CHECK(desk.resumed == 2);
+}
+
+TEST_CASE("a client that goes on sending after a broken element is answered in time") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  BatchLimits limits;
+  limits.discard_max = milliseconds{100};
+  Desk desk{limits};
+  auto lines = Desk::good_lines(desk.begin(server, client), 0, 0);
+  lines.fault = std::make_shared<const Problem>(Problem{.kind = ProblemKind::malformed_json});
+  lines.is_last = false;
+  desk.send(std::move(lines));
+  desk.take_messages();
+  REQUIRE(desk.batch.is_open);
+  desk.pass(std::chrono::seconds{1});
+  CHECK_FALSE(desk.batch.is_open);
+}
+
 TEST_CASE("a batch whose client has gone ends at once, without its delayed lines") {
   http::test::RunningServer server;
   auto client = server.connect();
@@ -773,6 +830,30 @@ TEST_CASE("a batch that has paused only briefly makes no room for another") {
   const auto answer = refused.receive().value();
   CHECK(answer.status == 503);
   CHECK(answer.headers.at("retry-after") == "5");
+}
+
+TEST_CASE("a batch that a rate no longer holds back makes room because its sender pauses") {
+  http::test::RunningServer server;
+  auto paused = server.connect();
+  auto next = server.connect();
+  BatchLimits limits;
+  limits.reading_max = 1;
+  int submitted = 0;
+  Desk desk{limits};
+  desk.script->submit = [&](const cells::SubmitJob& message) {
+    if (++submitted == 1) return too_fast(message.request, milliseconds{1});
+    return accepted(message.request);
+  };
+  auto lines = Desk::good_lines(desk.begin(server, paused), 1, 0);
+  lines.is_last = false;
+  desk.send(std::move(lines));
+  desk.take_messages();
+  desk.pass(limits.idle_max);
+  REQUIRE(submitted == 2);
+  desk.begin(server, next);
+  desk.send(EndReading{});
+  desk.take_messages();
+  CHECK(paused.receive().value().body.find("/problems/request-timeout") != std::string::npos);
 }
 
 TEST_CASE("a batch whose id the store has already is not read") {
@@ -845,6 +926,25 @@ TEST_CASE("a batch whose body has ended leaves its place to another") {
   CHECK(next.receive().value().status == 202);
 }
 
+TEST_CASE("a batch that has ended early leaves its place to another while its body goes on") {
+  http::test::RunningServer server;
+  auto ended = server.connect();
+  auto next = server.connect();
+  BatchLimits limits;
+  limits.reading_max = 1;
+  Desk desk{limits};
+  desk.script->submit = [](const cells::SubmitJob&) {
+    return refusal(cells::Refusal::Kind::queue_full);
+  };
+  auto lines = Desk::good_lines(desk.begin(server, ended), 1, 0);
+  lines.is_last = false;
+  desk.send(std::move(lines));
+  desk.take_messages();
+  desk.send_lines(desk.begin(server, next), 0, 0);
+  desk.take_messages();
+  CHECK(next.receive().value().status == 202);
+}
+
 TEST_CASE("batches that a quota delays take a limited room") {
   http::test::RunningServer server;
   auto first = server.connect();
@@ -854,7 +954,7 @@ TEST_CASE("batches that a quota delays take a limited room") {
     limits.delayed_max = 1;
   }
   SECTION("in bytes") {
-    limits.delayed_bytes_max = 3;
+    limits.delayed_bytes_max = 2;
   }
   Desk desk{limits};
   desk.script->submit = [](const cells::SubmitJob& message) {
@@ -867,6 +967,7 @@ TEST_CASE("batches that a quota delays take a limited room") {
   const auto answer = second.receive().value();
   CHECK(answer.status == 202);
   CHECK(answer.body.find("\"stopped_at_line\":1") != std::string::npos);
+  CHECK(desk.figures->reading == 1);  // The first one still has room.
 }
 
 TEST_CASE("a client that prefers to wait is answered when all jobs of its batch have ended") {
@@ -1295,6 +1396,36 @@ TEST_CASE("a batch counts as cancelled only once a cancellation that failed has 
   desk.pass(std::chrono::seconds{1});
   CHECK(cancelled == 1);
   CHECK(marks == std::vector<bool>{true, false});
+}
+
+TEST_CASE("a cancellation that cannot read on begins again with the newest job of its batch") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  Desk desk;
+  desk.batch.id = 5;
+  desk.script->find_batch = [&](const cells::FindBatch&) { return cells::BatchFound{desk.batch}; };
+  desk.script->mark_cancelled = [](const cells::MarkCancelled&) {
+    return cells::CancelledMarked{true};
+  };
+  desk.script->list_jobs = [](const cells::ListJobs&) {
+    auto job = std::make_shared<cells::Job>();
+    job->id = 9;
+    job->spec = std::make_shared<cells::JobSpec>();
+    return cells::JobsListed{{job}, job->id};
+  };
+  desk.script->cancel = [&](const cells::CancelJob& order) {
+    desk.script->list_jobs = nullptr;  // The second page.
+    return cells::CancelAnswered{order.job, false};
+  };
+  desk.send(PostBatchCancel{5, {}, server.park(client)});
+  desk.take_messages();
+  std::vector<cells::JobId> before;
+  desk.script->list_jobs = [&](const cells::ListJobs& list) {
+    before.push_back(list.before);
+    return cells::JobsListed{};
+  };
+  desk.pass(std::chrono::seconds{1});
+  CHECK(before == std::vector<cells::JobId>{0});
 }
 
 TEST_CASE("a batch that is cancelled again during its cancellation is gone over again") {

@@ -58,6 +58,15 @@ class Feed : public testing::SteppedSystem {
     caf::anon_send(inlet_->feed(),
                    FollowJobs{.last_event_id = last_event_id, .responder = responder});
   }
+  void resume_job(const http::Responder& responder, const cells::JobPtr& job,
+                  const std::string& last_event_id) {
+    auto script = std::make_shared<testing::Script>();
+    script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+    caf::anon_send(inlet_->feed(), ReadJobsFrom{testing::spawn_reader(system(), script)});
+    caf::anon_send(
+        inlet_->feed(),
+        FollowJob{.job = {job->id}, .last_event_id = last_event_id, .responder = responder});
+  }
   void end_streams() { caf::anon_send(inlet_->feed(), EndStreams{}); }
 
  private:
@@ -71,6 +80,12 @@ cells::JobPtr job_with_id(cells::JobId id, const std::string& product = "") {
   job->id = id;
   job->spec = std::move(spec);
   return job;
+}
+
+cells::JobPtr ended(const cells::JobPtr& job) {
+  auto next = std::make_shared<cells::Job>(*job);
+  next->state = cells::JobState::succeeded;
+  return next;
 }
 
 }  // namespace
@@ -133,6 +148,32 @@ TEST_CASE("the stream of a job that is removed before its state is read ends") {
   REQUIRE(client.receive(true));
   CHECK(client.receive_chunk() == ":\n\n");
   CHECK(client.receive_chunk() == "");
+}
+
+TEST_CASE("a client that missed the end of its job gets it, and its stream ends") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto job = job_with_id(7);
+  Feed feed({});
+  feed.notify(job);
+  feed.notify(ended(job));
+  feed.resume_job(server.park(client), ended(job), "run-1");
+  feed.take_messages();
+  REQUIRE(client.receive(true));
+  CHECK(client.receive_chunk() ==
+        ":\n\nid: run-2\nevent: job.state\ndata: " + job_json(*ended(job)) + "\n\n");
+  CHECK(client.receive_chunk() == "");
+}
+
+TEST_CASE("a client that has followed its job to the end gets a 204 when it reconnects") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  const auto job = ended(job_with_id(7));
+  Feed feed({});
+  feed.notify(job);
+  feed.resume_job(server.park(client), job, "run-1");
+  feed.take_messages();
+  CHECK(client.receive(true).value().status == 204);
 }
 
 TEST_CASE("a client that has not got all that it missed gets no more once all streams end") {

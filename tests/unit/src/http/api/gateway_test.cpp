@@ -271,6 +271,20 @@ TEST_CASE("a client that prefers to wait for a second gets a 200 if its job has 
   CHECK(answer.headers.at("preference-applied") == "wait=1");
 }
 
+TEST_CASE("a client that prefers not to wait gets a 202 even if its job has ended") {
+  http::test::RunningServer server;
+  auto client = server.connect();
+  SteppedGateway gateway;
+  gateway.script->submit = [](const cells::SubmitJob& message) {
+    const auto job = std::make_shared<const cells::Job>(
+        cells::accept_job(message.request, {}, {}, cells::first_job_id_at(wall_now), wall_now));
+    return cells::JobSubmitted{in_state(job, JobState::succeeded), std::nullopt};
+  };
+  gateway.send(PostJob{{}, std::chrono::seconds(0), server.park(client)});
+  gateway.take_messages();
+  CHECK(client.receive().value().status == 202);
+}
+
 TEST_CASE("a preference for zero seconds, or a malformed one, delays nothing") {
   Daemon daemon;
   CHECK(post(daemon, good_job, {{"Prefer", "wait=0"}}).header("Preference-Applied") == "wait=0");
@@ -738,6 +752,7 @@ TEST_CASE("a client that follows a job sees it running before that is on disk") 
   Daemon daemon;
   const JobPtr job = daemon.script->submit(cells::SubmitJob{}).job;
   daemon.script->find = [job](const cells::FindJob&) { return cells::JobFound{job}; };
+  daemon.notify(job);
   daemon.notify(in_state(job, JobState::running));
   CHECK(follow(daemon, job).is_in(JobState::running));
 }

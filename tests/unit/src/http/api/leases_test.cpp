@@ -578,6 +578,22 @@ TEST_CASE("a number out of range refuses only the report that has it") {
   CHECK(results[2]["status"] == 200);
 }
 
+TEST_CASE("a number out of range in report 10 does not refuse report 1") {
+  Daemon daemon;
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
+  const std::string good = lease_names.name({42, a_lease});
+  std::string reports = "[";
+  for (int i = 0; i <= 10; ++i) {
+    reports += R"({"outcome":"complete","lease":")" + good + R"(","properties":{"n":)" +
+               (i == 10 ? "1e999" : "1") + "}},";
+  }
+  reports.back() = ']';
+  const auto answer = post_to(daemon, "/v1/leases/report", reports);
+  REQUIRE(answer.status == 200);
+  CHECK(answer.body["results"][1]["status"] == 200);
+  CHECK(answer.body["results"][10]["status"] == 422);
+}
+
 TEST_CASE("more numbers out of range than are listed refuse only the reports that have some") {
   Daemon daemon;
   daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{true}; };
@@ -714,6 +730,23 @@ TEST_CASE("a repeated report is accepted only with a token that may work for its
   for (const auto* name : {"gpus", "other"}) {
     CHECK(post_to(daemon, path("/complete"), "{}", as(name)).status == 409);
   }
+}
+
+TEST_CASE("a repeated report needs a token for the service of its step, wherever the job is now") {
+  Daemon daemon{true, {}, bound_tokens()};
+  auto job = reported_job();
+  auto spec = std::make_shared<cells::JobSpec>(*job->spec);
+  spec->services = {"vm", "gpu"};
+  job->spec = spec;
+  job->state = cells::JobState::running;
+  job->lease = {7, 9};
+  job->step = 1;
+  job->steps.resize(2);
+  daemon.script->find_lease = [](const cells::FindLease&) { return cells::LeaseFound{}; };
+  daemon.script->end_lease = [](const cells::EndLease&) { return cells::LeaseEnded{}; };
+  daemon.script->find = [&](const cells::FindJob&) { return cells::JobFound{job}; };
+  CHECK(post_to(daemon, path("/complete"), "{}", as("vms")).status == 200);
+  CHECK(post_to(daemon, path("/complete"), "{}", as("gpus")).status == 409);
 }
 
 TEST_CASE("a store that has failed is reported to workers") {

@@ -39,6 +39,7 @@ TEST_CASE("a preferred wait is capped at one minute") {
   CHECK(wait("Wait = \"7\"") == seconds(7));
   CHECK(wait("respond-async, wait=5; x=y, wait=9") == seconds(5));
   CHECK(wait("handling=\"a,wait=3\", wait=4") == seconds(4));
+  CHECK(wait(R"(handling="a\",wait=3", wait=4)") == seconds(4));
   CHECK(wait("wait=61") == seconds(60));
   CHECK(wait("wait=99999999999999999999999") == seconds(60));
   CHECK_FALSE(api::preferred_wait(with({})));

@@ -20,6 +20,10 @@ TEST_CASE("secrets are blanked wherever they are, also where they overlap") {
   CHECK(blank_secrets("a key of three bytes", secrets, false) == "a key of three bytes");
 }
 
+TEST_CASE("a secret that overlaps itself is blanked to its end") {
+  CHECK(blank_secrets("x abcabcabc y", {"abcabc"}, false) == "x *** y");
+}
+
 TEST_CASE("a text that was cut may end within a secret") {
   CHECK(blank_secrets("x abc", {"abcdef"}, true) == "x ***");
   CHECK(blank_secrets("x abc", {"abcdef"}, false) == "x abc");

@@ -246,6 +246,13 @@ TEST_CASE("an answer that is too large ends the call, and memory stays bounded")
   CHECK(peak_memory_kib() - before < 64 << 10);
 }
 
+TEST_CASE("a body of exactly a megabyte is returned whole") {
+  const std::string body(HttpLimits{}.body_bytes_max, ' ');
+  const auto result = result_of(answering(http_answer("200 OK", body)));
+  CHECK(result.end == End::answered);
+  CHECK(result.body.size() == body.size());
+}
+
 TEST_CASE("an interim answer before the final one is skipped") {
   const auto result = result_of(answering("HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" +
                                           http_answer("200 OK", "{}")));

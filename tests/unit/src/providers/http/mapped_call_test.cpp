@@ -454,6 +454,19 @@ TEST_CASE("what requests that are done had to say is kept when a later one fails
   CHECK(fixture.call(next_call(failed)).messages.empty());
 }
 
+TEST_CASE("what requests that are done had to say is kept when a later one is rejected") {
+  const Answer made{"201 Created", R"({"id": 1, "note": "slow"})"};
+  Scripted server({made, {"400 Bad Request", ""}, made, {"503 Busy", ""}});
+  Fixture fixture(server.script(), two_requests);
+  const auto rejected = fixture.call();
+  CHECK(rejected.kind == Kind::rejected);
+  REQUIRE(rejected.messages.size() == 1);
+  CHECK(rejected.messages[0].text == "slow");
+  const auto failed = fixture.call();
+  CHECK(failed.kind == Kind::retryable);
+  CHECK(failed.messages.empty());  // The next attempt will say it again.
+}
+
 TEST_CASE("an answer may ask for a longer wait before the next poll") {
   Scripted server({{"202 Accepted", R"({"id": 1})", "Retry-After: 2\r\n"},
                    {"200 OK", R"({"status": "busy"})", "Retry-After: 3\r\n"},
@@ -515,6 +528,54 @@ TEST_CASE("a poll that celld cannot make gives its operation no more time") {
   CHECK(put_off.kind == Kind::unable);
   CHECK(parse_operation(put_off.operation.value())->has_begun);
   CHECK(parse_operation(*put_off.operation)->left <= 4min);
+}
+
+TEST_CASE("an operation has no more time than the timeout of the call") {
+  Scripted server{{"200 OK", R"({"status": "busy"})"}};
+  Fixture fixture(server.script(), polled);
+  CallOutcome begun;
+  begun.operation = to_text({0, true, 1h, {{"id", "1"}}});
+  const auto busy = fixture.call(next_call(begun, 1min));
+  CHECK(server.requests().size() == 1);
+  CHECK(parse_operation(busy.operation.value())->left <= 1min);
+}
+
+TEST_CASE("an operation that has less time than the interval of its polls is polled once") {
+  Scripted server{{"202 Accepted", R"({"id": 1})"}};
+  auto mapping = polled;
+  mapping["actions"]["create"][0]["poll"]["interval_ms"] = 3'600'000;
+  Fixture fixture(server.script(), mapping);
+  const auto begun = fixture.call(make_call({1, 1}, make_job(1, {"dns"}), 30min));
+  CHECK(begun.kind == Kind::pending);
+  CHECK(begun.retry_after <= 30min - 1s);
+}
+
+TEST_CASE("an operation that has begun goes on even if it could not be undone") {
+  Scripted server{{"200 OK", R"({"status": "busy"})"}};
+  auto mapping = polled;
+  mapping["undo"]["create"] = {{"method", "DELETE"}, {"path", "/{{parameters.dir}}"}};
+  Fixture fixture(server.script(), mapping);
+  auto job = make_job(1, {"dns"});
+  auto spec = *job->spec;
+  spec.parameters = R"({"dir": ".."})";
+  spec.on_failure = cells::OnFailure::compensate;
+  job->spec = std::make_shared<const cells::JobSpec>(spec);
+  job->steps[0].operation = to_text({0, true, 1h, {{"id", "1"}}});
+  CHECK(fixture.call(make_call({1, 2}, job, 1h)).kind == Kind::pending);
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("an operation that sets too many properties is polled again, not begun again") {
+  const std::string text(properties_bytes_max * 2 / 3, 'x');
+  Scripted server({{"202 Accepted", R"({"a": ")" + text + "\"}"},
+                   {"200 OK", R"({"status": "ready", "b": ")" + text + "\"}"}});
+  Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
+    {"method": "POST", "path": "/a", "answer": {"properties": {"a": "/a"}},
+     "poll": {"path": "/b", "interval_ms": 100, "answer": {"properties": {"b": "/b"}},
+              "until": {"value": "/status", "done": ["ready"]}}}]}})"));
+  const auto outcome = fixture.call(next_call(fixture.call()));
+  CHECK(outcome.message == "dns answered with more than 256 KiB of properties.");
+  CHECK(parse_operation(outcome.operation.value())->has_begun);
 }
 
 TEST_CASE("after an operation has ended, the next attempt begins with the next request") {
@@ -636,6 +697,15 @@ TEST_CASE("a call that fails begins an outage, and one that does not ends it") {
   CHECK(direct.outages().callable_within(begun_at, begun_at + 1h) == 1h);
 }
 
+TEST_CASE("a request that is done ends an outage, even if the next one cannot be made") {
+  Scripted server({{"503 Busy", ""}, {"201 Created", R"({"id": ".."})"}});
+  Direct direct(server.script(), two_requests, steady_now());
+  CHECK(direct.call().kind == Kind::retryable);
+  CHECK(direct.call().kind == Kind::rejected);
+  const auto done_at = steady_now();
+  CHECK(direct.outages().callable_within(done_at, done_at + 1h) == 1h);
+}
+
 TEST_CASE("what was done already is polled at once, if its answer says where") {
   SECTION("it does") {
     Scripted server({{"409 Conflict", R"({"id": 1})"},
@@ -750,6 +820,29 @@ TEST_CASE("an operation is polled at the URL that its answer says") {
           "has no such request.");
     CHECK(server.requests().empty());
   }
+}
+
+TEST_CASE("what was done already is not done if its operation is at another server") {
+  Scripted server({{"409 Conflict\r\nLocation: http://127.0.0.2:1/ops/7", ""}});
+  Fixture fixture(server.script(), json::Value::parse(R"({"actions": {"create": [
+    {"method": "POST", "path": "/zones", "answer": {"already_done": [409]},
+     "poll": {"url": {"header": "Location"}, "answer": {"pending": [202]}}},
+    {"method": "PUT", "path": "/rest"}]}})"));
+  const auto outcome = fixture.call();
+  CHECK(outcome.kind == Kind::retryable);
+  CHECK(outcome.code == "invalid_response");
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("after the operation of a request that a reload has made the last, the job is done") {
+  Scripted server{{"500 Never", ""}};
+  Fixture fixture(server.script(), two_requests);
+  CallOutcome ended;
+  ended.operation = to_text({2, false, 1s, {{"id", "7"}}});
+  const auto outcome = fixture.call(next_call(ended));
+  CHECK(outcome.kind == Kind::succeeded);
+  CHECK(outcome.properties == cells::Properties{{"id", "7"}});
+  CHECK(server.requests().empty());
 }
 
 TEST_CASE("an operation that the mapping no longer has is rejected") {

@@ -1,6 +1,7 @@
 // The text in which a step keeps an operation.
 #include "src/providers/http/operation.hpp"
 
+#include <chrono>
 #include <string>
 
 #include "tests/unit/catch.hpp"
@@ -34,6 +35,13 @@ TEST_CASE("the largest operation that celld keeps is read as it was written") {
   operation.properties = {{"all", std::string(depth, '[') + std::string(depth, ']')}};
   operation.url = "https://cloud.example/";
   operation.url.resize(8192, 'x');
+  CHECK(parse_operation(to_text(operation)) == operation);
+}
+
+TEST_CASE("an operation is kept however long the machine has run") {
+  Operation operation;
+  operation.has_begun = true;
+  operation.due = std::chrono::hours{10 * 365 * 24};
   CHECK(parse_operation(to_text(operation)) == operation);
 }
 

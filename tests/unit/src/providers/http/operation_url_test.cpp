@@ -72,6 +72,14 @@ TEST_CASE("a URL of another scheme, host or port is refused") {
   }
 }
 
+TEST_CASE("a URL of the same address on another link is refused") {
+  const std::string here = "http://[fe80::1%25eth0]/v1";
+  CHECK(url_of("/ops/7", here) == "http://[fe80::1%25eth0]/ops/7");
+  CHECK(fault_in("http://[fe80::1%25eth1]/ops/7", here) ==
+        "answered with a URL of its operation at http://[fe80::1]%eth1:80 instead of "
+        "http://[fe80::1]%eth0:80");
+}
+
 TEST_CASE("a URL with a user is refused") {
   for (const char* url : {"http://user@cloud.example/", "//user:password@cloud.example/"}) {
     CHECK(fault_in(url) == "answered with a URL of its operation that is malformed, or has a user");

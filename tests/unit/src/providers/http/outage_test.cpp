@@ -69,6 +69,24 @@ TEST_CASE("a pause that the provider asked for is part of an outage") {
   CHECK(outages.callable_within(start, start + 15s) == 5s);
 }
 
+TEST_CASE("a pause that goes on takes nothing from the time before it") {
+  Outages outages(start);
+  auto pause = outcome_of(Kind::throttled);
+  pause.pauses_service = true;
+  pause.retry_after = 60s;
+  outages.call_ended(pause, start + 10s);
+  CHECK(outages.callable_within(start + 5s, start + 15s) == 5s);
+}
+
+TEST_CASE("a wait that is asked for one call alone is no pause of the service") {
+  Outages outages(start);
+  auto busy = outcome_of(Kind::retryable);
+  busy.retry_after = 10s;
+  outages.call_ended(busy, start);
+  outages.call_succeeded(start + 1s);
+  CHECK(outages.callable_within(start, start + 15s) == 14s);
+}
+
 TEST_CASE("of the pauses that the provider asked for, the one that ends last counts") {
   const auto pause = [](Kind kind, cells::milliseconds length) {
     auto outcome = outcome_of(kind);

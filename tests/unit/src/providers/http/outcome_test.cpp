@@ -198,6 +198,7 @@ TEST_CASE("any other 4xx is a rejection in the provider's own words") {
   CHECK(outcome_of(422, R"({"title": "Bad", "detail": "ttl is too low"})").message ==
         "ttl is too low");
   CHECK(outcome_of(422, R"({"title": "Bad", "status": 422})").message == "Bad");
+  CHECK(outcome_of(422, R"({"detail": "why", "message": "what"})").message == "what");
   CHECK(outcome_of(422, R"({"code": "has blanks", "message": ""})").code == "provider_rejected");
   CHECK(outcome_of(422, R"({"code": 7, "message": ["x"]})").message.starts_with("dns refused"));
   CHECK(outcome_of(400, R"({"message": ")" + std::string(10'000, 'x') + R"("})").message.size() ==
@@ -269,6 +270,7 @@ TEST_CASE("Retry-After is seconds or an HTTP date") {
   CHECK(parse_retry_after("120", now) == 120s);
   CHECK(parse_retry_after("99999999999999999999999", now) == 366 * 24h);
   CHECK(parse_retry_after("Fri, 20 Nov 2026 22:43:56 GMT", now) == 60s);
+  CHECK(parse_retry_after("Fri, 20 Nov 2026 22:43:56 GMT", now + 500ms) == 60s);  // Not too early.
   CHECK(parse_retry_after("Friday, 20-Nov-26 22:43:56 GMT", now) == 60s);
   CHECK(parse_retry_after("Fri Nov 20 22:43:56 2026", now) == 60s);
   CHECK(parse_retry_after("Fri, 20 Nov 2020 22:43:56 GMT", now) == 0ms);

@@ -364,6 +364,14 @@ TEST_CASE("a poll has a path, an interval and an end") {
   CHECK(request_fault({{"answer", {{"pending", {202}}}}}) == "/answer/pending: is unknown");
 }
 
+TEST_CASE("polls without an interval come every second") {
+  const auto mapping =
+      a_mapping(creating({{"method", "POST"},
+                          {"path", "/x"},
+                          {"poll", {{"path", "/x"}, {"answer", {{"pending", {202}}}}}}}));
+  CHECK(mapping.actions.at("create")[0].poll->interval == cells::milliseconds{1000});
+}
+
 TEST_CASE("instead of a path, a poll may have the place of its URL in the answer") {
   const auto source_of = [](const json::Value& url) {
     const auto mapping = a_mapping(creating(
@@ -451,7 +459,7 @@ TEST_CASE("a mapping is shown without its secrets") {
         {{"create",
           {{"method", "POST"},
            {"path", "/"},
-           {"query", {{"token", "hunter3"}, {"id", "{{entity.id}}"}}},
+           {"query", {{"token", "hunter3"}, {"pin", 271'828}, {"id", "{{entity.id}}"}}},
            {"poll",
             {{"path", "/"}, {"headers", {{"Z", "hunter5"}}}, {"answer", {{"pending", {202}}}}}},
            {"headers", {{"X", "hunter4"}, {"Y", "{{secrets.key}}"}}}}}}},
@@ -462,6 +470,7 @@ TEST_CASE("a mapping is shown without its secrets") {
   const auto text = json::dump(mapping.shown);
   CHECK(text.find("hunter") == std::string::npos);
   CHECK(text.find("s3cret") == std::string::npos);
+  CHECK(text.find("271828") == std::string::npos);
   CHECK(mapping.shown["secrets"]["key"] == "env:KEY");
   CHECK(mapping.shown["actions"]["create"]["query"]["id"] == "{{entity.id}}");
   CHECK(mapping.shown["actions"]["create"]["headers"]["Y"] == "{{secrets.key}}");

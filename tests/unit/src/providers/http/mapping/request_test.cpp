@@ -168,6 +168,18 @@ TEST_CASE("a request has a bounded size") {
   CHECK(refusal(1, 1, (1 << 20) - 1) == "the body would have more than 1 MiB");
 }
 
+TEST_CASE("a query counts towards the size of its URL") {
+  const auto mapping = a_mapping(
+      creating({{"method", "GET"}, {"path", "/"}, {"query", {{"q", "{{parameters.q}}"}}}}));
+  const auto is_refused = [&](std::size_t bytes) {
+    auto scope = scope_of(mapping);
+    scope.document["parameters"] = {{"q", std::string(bytes, 'q')}};
+    return std::holds_alternative<Refusal>(render(mapping.actions.at("create")[0], scope));
+  };
+  CHECK_FALSE(is_refused(8192 - 4));  // After "/?q=".
+  CHECK(is_refused(8192 - 3));
+}
+
 TEST_CASE("all requests are checked before the first is made") {
   const json::Value first = {
       {"method", "POST"}, {"path", "/things"}, {"answer", {{"properties", {{"id", "/id"}}}}}};

@@ -108,6 +108,12 @@ TEST_CASE("filters change a value, one after another") {
         "refused: `parameters.servers` is an array, not a string, a number or a boolean");
 }
 
+TEST_CASE("an empty element is joined like any other") {
+  auto in = scope();
+  in.document["parameters"]["tags"] = {"", "x", ""};
+  CHECK(value_of("parameters.tags | join ','", in) == R"(",x,")");
+}
+
 TEST_CASE("base64 pads to whole groups") {
   CHECK(value_of("'' | base64") == R"("")");
   CHECK(value_of("'f' | base64") == R"("Zg==")");

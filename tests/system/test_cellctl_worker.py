@@ -143,7 +143,7 @@ class LostAnswer(Forgetful):
 
 
 class Holding(LostAnswer):
-    """Grants its lease to a request that it holds until `released`: nobody reads the answer."""
+    """Holds the request for leases until `released`, and grants it a lease then."""
 
     released = None
 

@@ -347,7 +347,7 @@ TEST_CASE("a stop leaves a stream that has an end of its own the time to reach i
   client.shut_down_writing();
 }
 
-TEST_CASE("a stop ends an endless stream, even one that is told when it was taken") {
+TEST_CASE("a stop ends an endless stream, even one that has a callback for what was taken") {
   EventServer server;
   server.options.on_taken = [](std::uint64_t) {};
   server.options.endless = true;
